@@ -84,8 +84,13 @@ Cost evaluate(const Problem &problem, const Solution &solution, const CostSource
     auto stageOf = [&](size_t lane) -> const Stage & { return solution.replicas[lanes[lane].replica].stages[lanes[lane].stage]; };
     EngineCosts engineCosts;
     engineCosts.run = [&](size_t lane, const PipeRun &run) { return seconds[lane][size_t(run.phase)]; };
-    engineCosts.message = [&](size_t from, size_t to, const PipeMessage &) {
-      return costs.boundarySeconds(stageOf(from), stageOf(to), solution.microBatch);
+    std::map<std::pair<size_t, size_t>, double> boundaries; // one question per pair of lanes
+    engineCosts.message = [&](size_t from, size_t to, const PipeMessage &message) {
+      auto [earlier, later] = message.gradient ? std::pair(to, from) : std::pair(from, to);
+      auto [at, fresh] = boundaries.try_emplace({earlier, later}, 0);
+      if (fresh)
+        at->second = costs.boundarySeconds(stageOf(earlier), stageOf(later), solution.microBatch);
+      return at->second;
     };
     std::vector<LaneTimes> times = runEngine(lanes, engineCosts);
     if (times.empty()) // the order of Pipeline never blocks

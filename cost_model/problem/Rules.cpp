@@ -6,7 +6,7 @@ namespace plait {
 static constexpr std::array<bool, 3> everywhere{true, true, true};
 static constexpr std::array<bool, 3> exported{false, true, true}; // not for our own runtime
 
-static constexpr Rule kRules[] = {
+static constexpr PlanRule kRules[] = {
     {"F-00", "A phase of a block uses only values that it is given or makes.", everywhere},
     {"F-01", "A cluster is a tree of domains, parents before children; its leaves hold devices of a listed class.", everywhere},
     {"F-02", "A model is a chain of known blocks that starts with tokens, ends with the loss and names its parameters.", everywhere},
@@ -37,7 +37,7 @@ static constexpr Rule kRules[] = {
     {"F-30", "What the fullest device of a stage holds fits into its memory less its reserve.", everywhere},
 };
 
-std::span<const Rule> rules() { return kRules; }
+std::span<const PlanRule> planRules() { return kRules; }
 
 size_t targetIndex(std::string_view target) {
   std::string_view name = target.substr(0, target.find('@'));
@@ -46,7 +46,7 @@ size_t targetIndex(std::string_view target) {
 
 bool ruleApplies(std::string_view number, std::string_view target) {
   size_t column = targetIndex(target);
-  for (const Rule &rule : kRules)
+  for (const PlanRule &rule : kRules)
     if (rule.number == number)
       return column < kTargets.size() && rule.applies[column];
   return false;
@@ -60,7 +60,7 @@ std::string rulesMarkdown() {
   for (size_t i = 0; i < kTargets.size(); ++i)
     text.append("---|");
   text.append("\n");
-  for (const Rule &rule : kRules) {
+  for (const PlanRule &rule : kRules) {
     text.append("| ").append(rule.number).append(" | ").append(rule.sentence).append(" |");
     for (bool applies : rule.applies)
       text += applies ? " yes |" : " - |";

@@ -11,15 +11,15 @@
 
 namespace plait {
 
-/// Targets in the order of Rule::applies.
+/// Targets in the order of PlanRule::applies.
 inline constexpr std::array<std::string_view, 3> kTargets{"plait", "megatron", "torchtitan"};
 
-struct Rule {
+struct PlanRule {
   std::string_view number, sentence;
   std::array<bool, kTargets.size()> applies;
 };
 
-std::span<const Rule> rules();
+std::span<const PlanRule> planRules();
 /// Does rule `number` bind a target such as "plait" or "megatron@core_v0.14"? False for unknown rules and targets.
 bool ruleApplies(std::string_view number, std::string_view target);
 /// Index into kTargets of a target, its "@version" ignored; kTargets.size() if unknown.

@@ -54,6 +54,10 @@ public:
       return f.size;
     return f.name == "b" ? params.batch : params.sequence;
   }
+  /// The segment whose map lays out what enters and leaves the block.
+  Id stream() const {
+    return std::find(block.segments.begin(), block.segments.end(), "stream") - block.segments.begin();
+  }
   /// The mapped factor that decides the cuts of `factor` (itself or the one it follows) in a segment; kNone: not split.
   Id splitter(Id segment, Id factor) const {
     if (factor == kNone || segment == kNone)
@@ -85,7 +89,7 @@ public:
   Precision precision;
 
 private:
-  std::vector<std::map<Id, bool>> splits;          // per segment: factors that its map splits
+  std::vector<std::map<Id, bool>> splits;          // per segment, and the stream if no op is in it: split factors
   std::map<Id, std::vector<int64_t>> cuts;         // per split factor; one set of cuts in a block
 };
 
@@ -97,12 +101,12 @@ std::string joinNames(const std::vector<std::string> &names) {
 }
 
 Status Geometry::bind(const Stage &stage) {
-  splits.assign(block.segments.size(), {});
+  splits.assign(block.segments.size() + 1, {});
   if (shards == 1)
     return success();
   for (const SegmentMap &map : stage.maps) {
-    auto segment = std::find(block.segments.begin(), block.segments.end(), map.segment);
-    if (segment == block.segments.end())
+    size_t segment = std::find(block.segments.begin(), block.segments.end(), map.segment) - block.segments.begin();
+    if (segment == block.segments.size() && map.segment != "stream")
       continue; // the map speaks of a segment that other blocks of the stage have
     for (const AxisUse &use : map.uses) {
       Id factor = indexOfName(block.factors, use.factor);
@@ -120,7 +124,7 @@ Status Geometry::bind(const Stage &stage) {
       auto [at, inserted] = cuts.emplace(factor, use.cuts);
       if (!inserted && at->second != use.cuts)
         return error("segment '" + map.segment + "'", "factor '" + use.factor + "' has other cuts in another segment", "F-11");
-      splits[segment - block.segments.begin()][factor] = true;
+      splits[segment][factor] = true;
     }
   }
   return success();
@@ -170,12 +174,7 @@ using CrossingLayouts = std::map<Id, ValueLayout>;
 class PhaseProjector {
 public:
   PhaseProjector(const Geometry &geometry, const PhaseGraph &graph, CrossingLayouts &crossing, std::vector<LocalParam> &params)
-      : geometry(geometry), block(geometry.block), graph(graph), crossing(crossing), params(params) {
-    stream = kNone;
-    for (Id i = 0; i < block.segments.size(); ++i)
-      if (block.segments[i] == "stream")
-        stream = i;
-  }
+      : geometry(geometry), block(geometry.block), graph(graph), crossing(crossing), params(params), stream(geometry.stream()) {}
   Result<PhaseProjection> run();
 
 private:
@@ -228,7 +227,7 @@ Status PhaseProjector::addInputs() {
     return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const OpTemplate &op) { return contains(op.operands, value); });
   };
   auto streamInput = [&](Id value, Id &slot) -> Status {
-    if (value == kNone || !(forward || used(value) || contains(graph.saved, value)))
+    if (value == kNone || !(forward || used(value) || contains(graph.saved, value) || contains(graph.carried, value)))
       return success();
     Result<ValueLayout> layout = geometry.layoutIn(stream, value);
     if (!layout)

@@ -136,34 +136,13 @@ void HoldingsBuilder::join(SyncKey key, const SyncAtom &atom) {
 }
 
 void HoldingsBuilder::addAtom(Id tensor, const Box &box, const std::vector<const Holder *> &of) {
-  std::map<Id, std::vector<const Holder *>> perStage;
-  for (const Holder *holder : of)
-    perStage[holder->stageIndex].push_back(holder);
-  size_t copies = 0; // equal copies per stage, if all stages agree
-  bool anyCopies = false, allAlike = true;
-  for (const auto &[stage, list] : perStage) {
-    bool areCopies = list.size() > 1 && !list.front()->addend;
-    anyCopies |= areCopies;
-    if (copies == 0)
-      copies = list.size();
-    allAlike &= list.size() == copies && (areCopies || list.size() == 1);
-  }
-  if (anyCopies && allAlike) {
-    for (size_t j = 0; j < copies; ++j) {
-      SyncKey key;
-      for (const auto &[stage, list] : perStage)
-        key.members.push_back({stage, list[j]->coordinate});
-      join(key, {tensor, box});
-    }
-    return;
-  }
   SyncKey key;
-  for (const auto &[stage, list] : perStage)
-    for (size_t j = 0; j < list.size(); ++j) {
-      key.members.push_back({stage, list[j]->coordinate});
-      if (j > 0 && !list.front()->addend)
-        key.silent.push_back(key.members.back());
-    }
+  std::map<Id, bool> spoken; // stages whose first holder of this box was seen
+  for (const Holder *holder : of) {
+    key.members.push_back({holder->stageIndex, holder->coordinate});
+    if (!spoken.emplace(holder->stageIndex, true).second && !holder->addend)
+      key.silent.push_back(key.members.back());
+  }
   join(key, {tensor, box});
 }
 
@@ -193,8 +172,10 @@ void HoldingsBuilder::emitSync(const SyncKey &key, const std::vector<SyncAtom> &
   if (key.shifted)
     addExtent(*family->mutable_groups(), first.shards(), first.decisions->devices.stride);
   std::vector<uint32_t> ranks = memberRanks(key.members);
-  if (key.members.size() == 1) {
+  bool oneStage = std::all_of(key.members.begin(), key.members.end(), [&](const Member &m) { return m.first == key.members.front().first; });
+  if (oneStage && (key.members.size() == 1 || key.members.size() == first.shards())) {
     family->mutable_members()->set_base(first.rank(key.members.front().second));
+    addExtent(*family->mutable_members(), key.members.size(), first.decisions->devices.stride);
     addExtent(*family->mutable_members(), first.copies, first.copyStride);
   } else {
     family->mutable_members()->mutable_listed()->Assign(ranks.begin(), ranks.end());

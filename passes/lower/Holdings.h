@@ -2,9 +2,8 @@
 //
 // Each parameter is cut into atoms: boxes whose elements have the same holders. Atoms with the same holders form one
 // Sync, a flat vector that is reduced, updated and gathered as a whole. Holders inside a tensor group either hold
-// addends (norm weights under sequence parallelism, shared KV heads) or equal copies (norm weights without it): equal
-// copies either synchronise each with their counterparts, or, where tensor groups differ in size, one of them speaks
-// for all and the others are silent.
+// addends (norm weights under sequence parallelism, shared KV heads) or equal copies (norm weights without it), of
+// which one speaks and the others are silent.
 #ifndef PLAIT_PASSES_LOWER_HOLDINGS_H
 #define PLAIT_PASSES_LOWER_HOLDINGS_H
 

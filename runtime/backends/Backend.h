@@ -67,6 +67,10 @@ public:
                                float *moment1, float *moment2, void *param, DType paramType) = 0;
 };
 
+/// Flushes denormal results and operands to zero on the calling thread and on threads that it starts later. A worker
+/// calls it first, before any library makes a thread, so that all ranks round alike and no kernel hits a slow path.
+void setDenormalsToZero();
+
 /// Vectorised kernels (oneDNN GEMM, blocked pointwise programs, tiled attention), one thread.
 std::unique_ptr<Backend> makeCpuBackend();
 /// Plain loops that accumulate in double and round once: the oracle of every other backend.

@@ -43,7 +43,7 @@ std::optional<Box> intersect(const Box &a, const Box &b) {
 
 std::string toString(const Box &box) {
   std::string text = "[";
-  for (size_t k = 0; k < box.start.size(); ++k) {
+  for (size_t k = 0; k < std::min(box.start.size(), box.size.size()); ++k) {
     if (k)
       text += ", ";
     text += std::to_string(box.start[k]);

@@ -67,6 +67,18 @@ TEST_CASE("boundaries, tail and class speed enter exactly") {
   CHECK(evaluate(problem, solution, costs).seconds == Approx(15.75 + 5).epsilon(1e-12));
 }
 
+TEST_CASE("a boundary is asked from the earlier stage in both directions") {
+  struct OneWay final : CostSource {
+    double phaseSeconds(Id, const Stage &, Phase, int64_t) const override { return 1; }
+    double boundarySeconds(const Stage &from, const Stage &to, int64_t) const override { return from.endUse == to.firstUse ? 0.5 : 100; }
+    double stepTailSeconds(const Solution &, Id, Id) const override { return 0; }
+    std::vector<std::pair<std::string, uint64_t>> memory(const Solution &, Id, Id, uint32_t) const override { return {}; }
+  };
+  Problem problem = test::tinyProblem(2, 2, 1);
+  // Two blocks a stage: 2 + 2 seconds there and back, and two messages.
+  CHECK(evaluate(problem, evenPipeline(2, 1, 1), OneWay()).seconds == Approx(2 * 4 + 2 * 0.5));
+}
+
 TEST_CASE("a split backward lets the next stage start earlier") {
   Problem problem = test::tinyProblem(4, 4, 4);
   Solution solution = evenPipeline(4, 1, 4);

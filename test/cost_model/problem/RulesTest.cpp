@@ -44,7 +44,7 @@ std::string checked(const std::function<void(Problem &, Model &)> &change) {
 
 TEST_CASE("rules have unique numbers and a row in the table") {
   std::set<std::string_view> numbers;
-  for (const Rule &rule : rules()) {
+  for (const PlanRule &rule : planRules()) {
     CHECK(numbers.insert(rule.number).second);
     CHECK(rule.applies[0] + rule.applies[1] + rule.applies[2] > 0);
     CHECK(rulesMarkdown().find(rule.sentence) != std::string::npos);
