@@ -6,19 +6,41 @@ namespace plait {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// One stage for each way in which a tensor group lies in its node.
+static std::vector<const Stage *> distinctPlacements(const Cluster &cluster, const std::vector<Stage> &stages) {
+  std::vector<std::pair<uint32_t, Id>> leaves; // first device, leaf
+  uint32_t device = 0;
+  for (Id d = 0; d < cluster.domains.size(); ++d)
+    if (cluster.domains[d].deviceClass != kNone) {
+      leaves.push_back({device, d});
+      device += cluster.domains[d].devices;
+    }
+  std::map<std::tuple<uint32_t, uint32_t, Id>, const Stage *> seen; // offset in the leaf, leaf's size, class
+  for (const Stage &stage : stages) {
+    auto leaf = std::upper_bound(leaves.begin(), leaves.end(), std::pair{stage.devices.first, kNone}) - 1;
+    const Domain &domain = cluster.domains[leaf->second];
+    seen.try_emplace({stage.devices.first - leaf->first, domain.devices, domain.deviceClass}, &stage);
+  }
+  std::vector<const Stage *> list;
+  for (const auto &[key, stage] : seen)
+    list.push_back(stage);
+  return list;
+}
+
 LayoutCosts::LayoutCosts(const Problem &problem, const Layout &layout, const CostSource &costs)
     : problem(problem), choices(layout), costs(costs) {
   const Model &model = *problem.model;
   Solution sample = solutionOf(problem, layout, evenCuts(problem, layout));
   const std::vector<Stage> &stages = sample.replicas[0].stages;
+  std::vector<const Stage *> placements = distinctPlacements(problem.cluster, stages);
   std::vector<std::pair<double, double>> perKind;
   for (Id kind = 0; kind < model.kinds.size(); ++kind) {
     double f = 0, b = 0;
     for (Phase phase : layout.splitWeightGrad ? std::vector{Phase::Forward, Phase::BackwardInput, Phase::BackwardWeight}
                                               : std::vector{Phase::Forward, Phase::Backward}) {
       double least = kInfinity; // groups of unlike placement differ: the bound takes the fastest
-      for (const Stage &stage : stages)
-        least = std::min(least, costs.phaseSeconds(kind, stage, phase, layout.microBatch));
+      for (const Stage *stage : placements)
+        least = std::min(least, costs.phaseSeconds(kind, *stage, phase, layout.microBatch));
       (phase == Phase::Forward ? f : b) += least;
     }
     perKind.push_back({f, b});
@@ -77,14 +99,14 @@ const std::pair<double, uint64_t> &LayoutCosts::tailAndExcess(Id first, Id end, 
 uint64_t LayoutCosts::excess(Id first, Id end, uint32_t stage) { return tailAndExcess(first, end, stage).second; }
 
 double LayoutCosts::stageBound(Id first, Id end, uint32_t stage) {
-  const auto &[tail, excessBytes] = tailAndExcess(first, end, stage);
-  if (excessBytes)
-    return kInfinity;
   double f = forward[end] - forward[first], b = backward[end] - backward[first];
   double headForward = forward[first] + boundary[stage], headBackward = choices.splitWeightGrad ? 0 : backward[first] + boundary[stage];
   double after = forward.back() - forward[end] + backward.back() - backward[end] + 2 * (boundary.back() - boundary[stage]);
   double finish = flow(f, b, headForward, after, choices.pp - stage);
-  return std::max(finish + tail, finish + headBackward);
+  if (finish + headBackward > cap)
+    return kInfinity;
+  const auto &[tail, excessBytes] = tailAndExcess(first, end, stage);
+  return excessBytes ? kInfinity : std::max(finish + tail, finish + headBackward);
 }
 
 double LayoutCosts::quickBound() const {

@@ -30,8 +30,10 @@ public:
   uint32_t uses() const { return forward.size() - 1; }
   const Layout &layout() const { return choices; }
 
-  /// Lower bound of evaluate() from stage `stage` holding [first, end); infinite if it does not fit into memory.
+  /// Lower bound of evaluate() from stage `stage` holding [first, end); infinite if it does not fit into memory, or if
+  /// the bound is above the cap (memory is then not asked for).
   double stageBound(Id first, Id end, uint32_t stage);
+  void setCap(double seconds) { cap = seconds; }
   /// Bytes by which the stage misses its device's memory; 0 if it fits.
   uint64_t excess(Id first, Id end, uint32_t stage);
   /// Lower bound over all partitions, from sums alone: cheap.
@@ -44,6 +46,7 @@ private:
   const Problem &problem;
   const Layout choices;
   const CostSource &costs;
+  double cap = std::numeric_limits<double>::infinity();
   std::vector<double> forward, backward; ///< prefix sums over uses, seconds of one micro-batch
   std::vector<double> boundary;          ///< prefix sums over stages, seconds of one message
   std::vector<std::vector<Id>> kindCounts; ///< prefix counts per kind

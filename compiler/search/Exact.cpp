@@ -16,6 +16,8 @@ namespace plait {
 namespace {
 
 constexpr size_t kWave = 16;
+constexpr size_t kSeeds = 256; ///< layouts tried with even cuts for a first incumbent
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What one layout contributes; filled by one thread.
 struct Work {
@@ -37,12 +39,14 @@ public:
   void run() {
     if (!problem.space.unevenLayers)
       return runEven();
+    // Sums of one plan in two orders differ in the last bits: a bound that equals the incumbent must not be cut.
+    layoutCosts.setCap(incumbent * (1 + 1e-9));
     BottleneckTable table(layoutCosts);
+    work.fits = incumbent < kInfinity || table.best() < kInfinity;
     work.bound = table.best();
-    work.fits = work.bound < std::numeric_limits<double>::infinity();
     if (!work.fits)
       return explainMiss(evenCuts(problem, work.layout));
-    if (work.bound > incumbent) {
+    if (work.bound > incumbent * (1 + 1e-9)) { // too slow or too large: which of the two is not asked
       work.closed = true;
       return;
     }
@@ -59,11 +63,11 @@ private:
       Id first = s == 0 ? 0 : cuts[s - 1], end = s + 1 == work.layout.pp ? layoutCosts.uses() : cuts[s];
       work.bound = std::max(work.bound, layoutCosts.stageBound(first, end, s));
     }
-    work.fits = work.bound < std::numeric_limits<double>::infinity();
+    work.fits = work.bound < kInfinity;
     work.closed = true;
     if (!work.fits)
       explainMiss(cuts);
-    else if (work.bound <= incumbent)
+    else if (work.bound <= incumbent * (1 + 1e-9))
       attempt(cuts);
   }
 
@@ -174,18 +178,38 @@ void settle(Work &work, Leaders &leaders, SearchResult &result, uint64_t &leastM
   }
 }
 
+/// The best of the first layouts with even cuts, so that the search starts with an incumbent.
+double seedSeconds(const Problem &problem, const CostSource &costs, std::vector<Work> &work, unsigned threads, SearchResult &result) {
+  size_t count = std::min(kSeeds, work.size());
+  parallelFor(count, threads, [&](size_t i) {
+    Solution solution = solutionOf(problem, work[i].layout, evenCuts(problem, work[i].layout));
+    if (!verify(problem, solution).empty())
+      return;
+    Cost cost = evaluate(problem, solution, costs);
+    if (checkMemory(problem, solution, cost).empty())
+      work[i].found = Candidate{std::move(solution), std::move(cost), work[i].bound};
+  });
+  result.evaluated += count;
+  double best = kInfinity;
+  for (size_t i = 0; i < count; ++i)
+    if (work[i].found)
+      best = std::min(best, work[i].found->cost.seconds);
+  return best;
+}
+
 SearchResult ExactSolver::solve(const Problem &problem, const CostSource &costs, const SearchOptions &options) const {
   SearchResult result;
   std::vector<Work> work = orderedWork(problem, costs, options.threads, result);
   Leaders leaders{std::max(options.keep, 1u), {}};
   uint64_t leastMiss = ~uint64_t(0);
-  double open = std::numeric_limits<double>::infinity(); // least bound of what was not searched to the end
+  double seed = seedSeconds(problem, costs, work, options.threads, result);
+  double open = kInfinity; // least bound of what was not searched to the end
   bool stopped = false;
   size_t at = 0;
   for (; at < work.size() && !stopped; at += kWave) {
     size_t end = std::min(at + kWave, work.size());
-    double incumbent = leaders.seconds();
-    if (work[at].quick > incumbent) {
+    double incumbent = std::min(leaders.seconds(), seed);
+    if (work[at].quick > incumbent * (1 + 1e-9)) {
       for (size_t i = at; i < work.size(); ++i)
         ++result.pruned["bound"];
       break;

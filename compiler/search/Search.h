@@ -20,7 +20,7 @@ struct SearchProgress {
 };
 
 struct SearchOptions {
-  uint64_t budget = 20000;  ///< evaluations
+  uint64_t budget = 500;  ///< evaluations
   unsigned threads = 1;
   unsigned keep = 5;        ///< best layouts kept, the first being the answer
   std::function<void(const SearchProgress &)> progress;   ///< called from the calling thread

@@ -39,7 +39,8 @@ Result<CommShape> CommMap::shape(std::span<const uint32_t> devices) const {
   std::map<Id, DomainUse, std::greater<>> uses; // children come before parents
   for (uint32_t device : devices) {
     if (device >= total)
-      return usageError("device " + std::to_string(device) + ": the cluster has devices 0 to " + std::to_string(int64_t(total) - 1));
+      return usageError("device " + std::to_string(device) + ": the cluster has devices 0 to " +
+                        std::to_string(int64_t(total) - 1));
     auto at = std::upper_bound(leaves.begin(), leaves.end(), std::pair(device, kNone));
     DomainUse &use = uses[std::prev(at)->second];
     ++use.members, ++use.children, use.widest = 1;
@@ -63,7 +64,8 @@ Result<CommShape> CommMap::shape(std::span<const uint32_t> devices) const {
       return level.link == *link && level.inside == (cluster.domains[domain].devices > 0);
     });
     if (same == shape.levels.end())
-      same = shape.levels.insert(same, {*link, 0, 0, std::numeric_limits<uint32_t>::max(), cluster.domains[domain].devices > 0});
+      same = shape.levels.insert(same,
+                                 {*link, 0, 0, std::numeric_limits<uint32_t>::max(), cluster.domains[domain].devices > 0});
     same->hops += use.children - 1;
     same->branches = std::max(same->branches, use.children);
     same->paths = std::min(same->paths, use.widest);
@@ -84,8 +86,8 @@ template <typename Time> static double overProtocols(const CommShape &shape, Tim
   double best = count ? std::numeric_limits<double>::infinity() : 0;
   for (size_t p = 0; p < count; ++p)
     best = std::min(best, time([p](const CommLevel &level) -> const LinkProtocol & {
-      return level.link->protocols[std::min(p, level.link->protocols.size() - 1)];
-    }));
+                      return level.link->protocols[std::min(p, level.link->protocols.size() - 1)];
+                    }));
   return best;
 }
 
@@ -100,7 +102,8 @@ double collectiveSeconds(CommKind kind, double bytes, const CommShape &shape) {
       const LinkProtocol &protocol = protocolOf(level);
       setup = std::max(setup, protocol.setupSeconds);
       ring += passes * double(level.hops) * protocol.hopSeconds;
-      tree += passes * (level.inside ? level.branches - 1 : std::ceil(std::log2(double(level.branches)))) * protocol.hopSeconds;
+      tree +=
+          passes * (level.inside ? level.branches - 1 : std::ceil(std::log2(double(level.branches)))) * protocol.hopSeconds;
       rate = std::min(rate, protocol.rate * level.paths);
     }
     bool byTree = kind == CommKind::AllReduce || kind == CommKind::Broadcast;

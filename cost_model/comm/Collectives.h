@@ -20,10 +20,10 @@ enum class CommKind { AllReduce, AllGather, ReduceScatter, Broadcast };
 /// Part of a group's ring inside one kind of domain.
 struct CommLevel {
   const LinkFacts *link = nullptr;
-  uint32_t hops = 0;      ///< ring steps that cross this level
-  uint32_t branches = 0;  ///< most children that one domain of this level connects
-  uint32_t paths = 1;     ///< members per child: parallel paths through the level
-  bool inside = true;     ///< between devices of one leaf; else between domains
+  uint32_t hops = 0;     ///< ring steps that cross this level
+  uint32_t branches = 0; ///< most children that one domain of this level connects
+  uint32_t paths = 1;    ///< members per child: parallel paths through the level
+  bool inside = true;    ///< between devices of one leaf; else between domains
   bool operator==(const CommLevel &) const = default;
 };
 

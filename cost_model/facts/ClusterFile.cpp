@@ -40,7 +40,8 @@ private:
       return usageError(origin + ": " + place + " is not an object");
     for (const auto &[key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        return usageError(origin + ": " + place + ": key '" + key + "' is not known; what works: " + joined(nearestNames(key, known)));
+        return usageError(origin + ": " + place + ": key '" + key +
+                          "' is not known; what works: " + joined(nearestNames(key, known)));
     return success();
   }
 
@@ -53,13 +54,14 @@ private:
     return success();
   }
 
-  Status count(const Json &json, const std::string &place, const char *key, int64_t low, int64_t high, int64_t &out, bool needed) {
+  Status count(const Json &json, const std::string &place, const char *key, int64_t low, int64_t high, int64_t &out,
+               bool needed) {
     if (!json.contains(key))
       return needed ? Status(usageError(origin + ": " + place + ": key '" + key + "' is missing")) : success();
     const Json &value = json[key];
     if (!value.is_number_integer() || value.get<int64_t>() < low || value.get<int64_t>() > high)
-      return usageError(origin + ": " + place + ": '" + key + "' is " + value.dump() + "; what works: a whole number from " +
-                        std::to_string(low) + " to " + std::to_string(high));
+      return usageError(origin + ": " + place + ": '" + key + "' is " + value.dump() +
+                        "; what works: a whole number from " + std::to_string(low) + " to " + std::to_string(high));
     out = value.get<int64_t>();
     return success();
   }
@@ -87,8 +89,10 @@ private:
   }
 
   Status group(const Json &json, const std::string &place) {
-    if (Status s = keys(json, place, {"name", "device", "nodes", "devices_per_node", "intra_link", "inter_link", "memory_bytes",
-                                      "reserved_bytes"}); !s)
+    if (Status s = keys(
+            json, place,
+            {"name", "device", "nodes", "devices_per_node", "intra_link", "inter_link", "memory_bytes", "reserved_bytes"});
+        !s)
       return s;
     std::string name = place, device, intra, inter;
     int64_t nodes = 1, perNode = 0;

@@ -51,7 +51,9 @@ constexpr Field kDeviceFields[] = {
 
 /// Figures that may be zero; all others divide or scale.
 bool mayBeZero(const std::string &name) {
-  return name == "reserve" || name == "gemm_k0" || name == "launch" || name == "setup" || name == "hop" || name == "error_band";
+  constexpr std::string_view names[] = {"reserve", "gemm_k0",    "launch",     "setup",
+                                        "hop",     "error_band", "tp_exposed", "sync_exposed"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 Result<Figure> readFigure(const Json &json, const std::string &name, const std::string &place) {
@@ -142,14 +144,25 @@ Result<LinkFacts> readLink(const Json &json, const std::string &place) {
   return facts;
 }
 
+Result<TargetFacts> readTarget(const Json &json, const std::string &place) {
+  Result<Figures> figures = readFigures(json.value("figures", Json()), {"tp_exposed", "sync_exposed"}, place);
+  if (!figures)
+    return figures.error();
+  TargetFacts facts;
+  facts.figures = *figures;
+  facts.tpExposed = facts.figures["tp_exposed"].value;
+  facts.syncExposed = facts.figures["sync_exposed"].value;
+  return facts;
+}
+
 template <typename T>
 Result<const T *> lookUp(const std::map<std::string, T> &map, const char *what, const std::string &name,
                          const std::vector<std::string> &known) {
   auto found = map.find(name);
   if (found != map.end())
     return &found->second;
-  return usageError(std::string("no facts about ") + what + " '" + name + "'; nearest known: " + joined(nearestNames(name, known)) +
-                    "; all known: " + joined(known));
+  return usageError(std::string("no facts about ") + what + " '" + name +
+                    "'; nearest known: " + joined(nearestNames(name, known)) + "; all known: " + joined(known));
 }
 
 template <typename T> std::vector<std::string> namesOf(const std::map<std::string, T> &map) {
@@ -178,36 +191,51 @@ Status Facts::add(const std::string &text, const std::string &origin) {
     return usageError(origin + ": it is not JSON");
   if (!json.is_array())
     json = Json::array({json});
-  for (const Json &entry : json) {
-    bool device = entry.is_object() && entry.contains("device") && entry["device"].is_string();
-    bool link = entry.is_object() && entry.contains("link") && entry["link"].is_string();
-    if (device == link)
-      return usageError(origin + ": an entry of facts names either a \"device\" or a \"link\"");
-    std::string name = entry[device ? "device" : "link"].get<std::string>();
-    std::string place = origin + ": " + (device ? "device '" : "link '") + name + "'";
-    for (const auto &[key, value] : entry.items())
-      if (key != "device" && key != "link" && key != "figures" && !(link && key == "protocols"))
-        return usageError(place + ": key '" + key + "' is not known; what works: " +
-                          joined(nearestNames(key, {device ? "device" : "link", "figures", "protocols"})));
-    if (device) {
-      Result<DeviceFacts> facts = readDevice(entry, place);
-      if (!facts)
-        return facts.error();
-      facts->name = name;
-      devices[name] = *facts;
-    } else {
-      Result<LinkFacts> facts = readLink(entry, place);
-      if (!facts)
-        return facts.error();
-      facts->name = name;
-      links[name] = *facts;
-    }
-  }
+  for (const Json &entry : json)
+    if (Status s = addEntry(entry, origin); !s)
+      return s;
   return success();
 }
 
-Result<const DeviceFacts *> Facts::device(const std::string &name) const { return lookUp(devices, "device", name, deviceNames()); }
+template <typename T> static Status keep(Result<T> facts, const std::string &name, std::map<std::string, T> &map) {
+  if (!facts)
+    return facts.error();
+  facts->name = name;
+  map[name] = std::move(*facts);
+  return success();
+}
+
+Status Facts::addEntry(const Json &entry, const std::string &origin) {
+  std::string kind;
+  int kinds = 0;
+  for (const char *name : {"device", "link", "target"})
+    if (entry.is_object() && entry.contains(name) && entry[name].is_string()) {
+      kind = name;
+      ++kinds;
+    }
+  if (kinds != 1)
+    return usageError(origin + ": an entry of facts names either a \"device\", a \"link\" or a \"target\"");
+  std::string name = entry[kind].get<std::string>(), place = origin + ": " + kind + " '" + name + "'";
+  std::vector<std::string> keys{kind, "figures"};
+  if (kind == "link")
+    keys.push_back("protocols");
+  for (const auto &[key, value] : entry.items())
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      return usageError(place + ": key '" + key + "' is not known; what works: " + joined(nearestNames(key, keys)));
+  if (kind == "device")
+    return keep(readDevice(entry, place), name, devices);
+  if (kind == "link")
+    return keep(readLink(entry, place), name, links);
+  return keep(readTarget(entry, place), name, targets);
+}
+
+Result<const DeviceFacts *> Facts::device(const std::string &name) const {
+  return lookUp(devices, "device", name, deviceNames());
+}
 Result<const LinkFacts *> Facts::link(const std::string &name) const { return lookUp(links, "link", name, linkNames()); }
+Result<const TargetFacts *> Facts::target(const std::string &name) const {
+  return lookUp(targets, "target", name.substr(0, name.find('@')), namesOf(targets));
+}
 std::vector<std::string> Facts::deviceNames() const { return namesOf(devices); }
 std::vector<std::string> Facts::linkNames() const { return namesOf(links); }
 

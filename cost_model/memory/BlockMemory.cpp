@@ -13,7 +13,8 @@ Id rootOf(const PhaseProjection &phase, Id local) {
 }
 
 bool isInput(const PhaseProjection &phase, Id local) {
-  return local == phase.x || local == phase.dy || local == phase.tokens || local == phase.labels || local == phase.lossScale;
+  return local == phase.x || local == phase.dy || local == phase.tokens || local == phase.labels ||
+         local == phase.lossScale;
 }
 
 uint64_t bytesOfLocal(const PhaseProjection &phase, Id local) {

@@ -8,10 +8,10 @@
 namespace plait {
 
 struct BlockMemory {
-  uint64_t x = 0, y = 0;            ///< block input and output
-  uint64_t tokens = 0, labels = 0;  ///< 0: the block reads none
-  uint64_t saved = 0, carried = 0;  ///< kept from forward to backward; from input gradient to weight gradient
-  uint64_t scratch = 0;             ///< temporaries of the phase that needs most
+  uint64_t x = 0, y = 0;           ///< block input and output
+  uint64_t tokens = 0, labels = 0; ///< 0: the block reads none
+  uint64_t saved = 0, carried = 0; ///< kept from forward to backward; from input gradient to weight gradient
+  uint64_t scratch = 0;            ///< temporaries of the phase that needs most
   bool operator==(const BlockMemory &) const = default;
 };
 

@@ -57,7 +57,8 @@ private:
       if ((i == 0 ? kind.tokens : kind.x) == kNone)
         add("F-02", place, kind.name, i == 0 ? "the first block reads tokens" : "a later block reads activations");
       if ((i + 1 == model.chain.size() ? kind.loss : kind.y) == kNone)
-        add("F-02", place, kind.name, i + 1 == model.chain.size() ? "the last block gives the loss" : "it gives no activations");
+        add("F-02", place, kind.name,
+            i + 1 == model.chain.size() ? "the last block gives the loss" : "it gives no activations");
       if (use.params.size() != kind.params.size())
         add("F-02", place, std::to_string(use.params.size()) + " parameters",
             kind.name + " has " + std::to_string(kind.params.size()));
@@ -69,9 +70,10 @@ private:
 
   void job() {
     const JobSpec &job = problem.job;
-    if (job.globalBatch < 1 || job.seqLen < 1)
+    constexpr int64_t most = int64_t(1) << 31; // keeps every product of two of them in 64 bits
+    if (job.globalBatch < 1 || job.seqLen < 1 || job.globalBatch > most || job.seqLen > most)
       add("F-03", "job", std::to_string(job.globalBatch) + " sequences of " + std::to_string(job.seqLen) + " tokens",
-          "both are at least 1");
+          "both are at least 1 and at most " + std::to_string(most));
     known("F-03", "job", "optimizer", job.optimizer, optimizerNames());
     const Precision &p = job.precision;
     auto storable = [](DType type) { return type == DType::F32 || type == DType::BF16; };

@@ -81,7 +81,9 @@ Cost evaluate(const Problem &problem, const Solution &solution, const CostSource
         seconds.push_back(stageSeconds(*problem.model, solution.replicas[r].stages[s], solution.microBatch, costs));
         memory[r].push_back(costs.memory(solution, r, s, framesNeeded(lanes.back().items)));
       }
-    auto stageOf = [&](size_t lane) -> const Stage & { return solution.replicas[lanes[lane].replica].stages[lanes[lane].stage]; };
+    auto stageOf = [&](size_t lane) -> const Stage & {
+      return solution.replicas[lanes[lane].replica].stages[lanes[lane].stage];
+    };
     EngineCosts engineCosts;
     engineCosts.run = [&](size_t lane, const PipeRun &run) { return seconds[lane][size_t(run.phase)]; };
     std::map<std::pair<size_t, size_t>, double> boundaries; // one question per pair of lanes
@@ -122,7 +124,8 @@ std::vector<Reason> checkMemory(const Problem &problem, const Solution &solution
   size_t at = 0;
   for (Id r = 0; r < solution.replicas.size(); ++r)
     for (Id s = 0; s < solution.replicas[r].stages.size() && at < cost.peakBytes.size(); ++s, ++at) {
-      const DeviceClass &device = problem.cluster.classes[problem.cluster.classOf(solution.replicas[r].stages[s].devices.first)];
+      const DeviceClass &device =
+          problem.cluster.classes[problem.cluster.classOf(solution.replicas[r].stages[s].devices.first)];
       const auto &components = cost.memory[at];
       bool counted = std::any_of(components.begin(), components.end(), [](const auto &c) { return c.first == "reserve"; });
       uint64_t needed = cost.peakBytes[at] + (counted ? 0 : device.reservedBytes);
@@ -135,8 +138,11 @@ std::vector<Reason> checkMemory(const Problem &problem, const Solution &solution
         forbids += separator + name + " " + std::to_string(bytes);
         separator = ", ";
       }
-      reasons.push_back({"F-30", "replica " + std::to_string(r) + ", stage " + std::to_string(s),
-                         std::to_string(needed) + " bytes", forbids, {}});
+      reasons.push_back({"F-30",
+                         "replica " + std::to_string(r) + ", stage " + std::to_string(s),
+                         std::to_string(needed) + " bytes",
+                         forbids,
+                         {}});
     }
   return reasons;
 }

@@ -70,6 +70,7 @@ struct ModelCosts::Impl {
   const Facts &facts;
   CommMap topology;
   std::vector<const DeviceFacts *> classFacts;
+  const TargetFacts *target = nullptr;
   Label label = Label::Measured;
   double errorBand = 0;
 
@@ -96,7 +97,8 @@ struct ModelCosts::Impl {
   const BlockModel *block(Id kind, const Stage &stage, const std::string &key, int64_t microBatch) const {
     auto [at, fresh] = blocks.try_emplace({kind, key, microBatch});
     if (fresh) {
-      Result<BlockModel> made = modelBlock(model().kinds[kind], stage, {problem.job.seqLen, microBatch}, problem.job.precision);
+      Result<BlockModel> made =
+          modelBlock(model().kinds[kind], stage, {problem.job.seqLen, microBatch}, problem.job.precision);
       if (made)
         at->second = std::move(*made);
     }
@@ -157,7 +159,7 @@ double ModelCosts::Impl::phaseSeconds(Id kind, const Stage &stage, Phase phase, 
         time += kernelSeconds(work, *placements[place]->devices[k]);
     if (auto comm = coordinate.collectives.find(phase); comm != coordinate.collectives.end())
       for (const PricedCollective &collective : comm->second)
-        time += collectiveSeconds(collective.kind, collective.bytes, placements[place]->shape);
+        time += target->tpExposed * collectiveSeconds(collective.kind, collective.bytes, placements[place]->shape);
     at->second = std::max(at->second, time);
   }
   return at->second;
@@ -195,24 +197,31 @@ StageView ModelCosts::Impl::viewOf(const Solution &solution, Id replica, Id stag
   StageView view;
   view.stage = &solution.replicas[replica].stages[stage];
   std::string key = layoutKey(*view.stage);
-  std::set<Id> seen;
+  std::set<Id> seen; // tied parameters
   std::set<uint32_t> coordinates;
-  std::map<std::pair<std::vector<Id>, uint32_t>, Holders> holders;
+  using SyncParams = std::remove_reference_t<decltype(view.syncs.begin()->second)>;
+  std::map<std::pair<std::vector<Id>, uint32_t>, SyncParams *> syncOf;
+  // In one pipeline all blocks of a stage are held by that stage alone, whichever block it is.
+  bool onePipeline = solution.replicas.size() == 1;
+  const BlockModel *counted = nullptr;
   for (Id use = view.stage->firstUse; use < view.stage->endUse; ++use) {
     const BlockUse &chained = model().chain[use];
     const BlockModel *block = this->block(chained.kind, *view.stage, key, solution.microBatch);
     if (!block)
       return {view.stage, {}, {}, {}};
-    coordinates.insert(block->distinct.begin(), block->distinct.end());
+    if (block != counted)
+      coordinates.insert(block->distinct.begin(), block->distinct.end());
+    counted = block;
     for (size_t i = 0; i < chained.params.size(); ++i) {
-      if (!seen.insert(chained.params[i]).second)
-        continue;
       const std::vector<Id> &uses = usesOf[chained.params[i]];
+      bool own = onePipeline && uses.size() == 1;
+      if (uses.size() > 1 && !seen.insert(chained.params[i]).second)
+        continue;
       uint32_t sharers = block->coordinates[0].sharers[i];
-      auto [at, fresh] = holders.try_emplace({uses, sharers});
+      auto [at, fresh] = syncOf.try_emplace({own ? std::vector<Id>() : uses, sharers}, nullptr);
       if (fresh)
-        at->second = holdersOf(solution, uses, sharers);
-      view.syncs[at->second].push_back({view.blocks.size(), i});
+        at->second = &view.syncs[holdersOf(solution, uses, sharers)];
+      at->second->push_back({view.blocks.size(), i});
     }
     view.blocks.push_back(block);
   }
@@ -245,17 +254,18 @@ double ModelCosts::Impl::tailSeconds(const Solution &solution, Id replica, Id st
                    (precision.param == precision.master ? 0.0 : double(bytesOf(precision.param)));
   double longest = 0;
   for (uint32_t coordinate : view.coordinates) {
-    double seconds = 0, owned = 0;
+    double sync = 0, owned = 0;
     for (const auto &[holders, params] : view.syncs) {
       double elements = double(view.elements(params, coordinate));
       const CommShape &shape = groupShape(holders);
       bool sharded = solution.sharding == "optimizer" && shape.members > 1;
-      seconds += collectiveSeconds(sharded ? CommKind::ReduceScatter : CommKind::AllReduce, elements * bytesOf(precision.reduce), shape);
+      CommKind kind = sharded ? CommKind::ReduceScatter : CommKind::AllReduce;
+      sync += collectiveSeconds(kind, elements * bytesOf(precision.reduce), shape);
       if (sharded)
-        seconds += collectiveSeconds(CommKind::AllGather, elements * bytesOf(precision.param), shape);
+        sync += collectiveSeconds(CommKind::AllGather, elements * bytesOf(precision.param), shape);
       owned += elements / (sharded ? shape.members : 1);
     }
-    longest = std::max(longest, seconds + memorySeconds(owned * touched, *placed.devices[coordinate]));
+    longest = std::max(longest, target->syncExposed * sync + memorySeconds(owned * touched, *placed.devices[coordinate]));
   }
   Holders world; // every stage takes part in the vote: a few scalars
   for (const Replica &each : solution.replicas)
@@ -280,13 +290,14 @@ std::vector<std::pair<std::string, uint64_t>> ModelCosts::Impl::memory(const Sol
     blocks.push_back(&block->coordinates[coordinate].memory);
     scratch = std::max(scratch, blocks.back()->scratch);
   }
+  uint64_t elementBytes = uint64_t(std::max(bytesOf(precision.grad), bytesOf(precision.param)));
   uint32_t device = view.stage->devices.first + coordinate * view.stage->devices.stride;
   return {{"parameters", lineBytes(elements * bytesOf(precision.param))},
           {"gradients", lineBytes(elements * bytesOf(precision.grad))},
           {"optimizer", optimizer},
           {"activations", inFlight * frameBytes(blocks)},
           {"scratch", scratch},
-          {"communication", std::max(boundaryBytes(blocks), lineBytes(packed * std::max(bytesOf(precision.grad), bytesOf(precision.param))))},
+          {"communication", std::max(boundaryBytes(blocks), lineBytes(packed * elementBytes))},
           {"reserve", problem.cluster.classes[problem.cluster.classOf(device)].reservedBytes}};
 }
 
@@ -303,14 +314,18 @@ Result<std::unique_ptr<ModelCosts>> ModelCosts::create(const Problem &problem, c
     impl->label = std::max(impl->label, weakest((*known)->figures));
     impl->errorBand = std::max(impl->errorBand, (*known)->errorBand);
   }
-  std::set<Id> connecting; // domains that join several devices or children
+  Result<const TargetFacts *> target = facts.target(problem.target);
+  if (!target)
+    return target.error();
+  impl->target = *target;
+  impl->label = std::max(impl->label, weakest(impl->target->figures));
+  std::set<Id> connecting, parents; // domains that join several devices or children; parents seen
   for (Id d = 0; d < problem.cluster.domains.size(); ++d) {
     const Domain &domain = problem.cluster.domains[d];
     if (domain.devices > 1)
       connecting.insert(d);
-    for (Id other = d + 1; domain.parent != kNone && other < problem.cluster.domains.size() && !connecting.count(domain.parent); ++other)
-      if (problem.cluster.domains[other].parent == domain.parent)
-        connecting.insert(domain.parent);
+    if (domain.parent != kNone && !parents.insert(domain.parent).second)
+      connecting.insert(domain.parent);
   }
   for (Id d : connecting) {
     const Domain &domain = problem.cluster.domains[d];

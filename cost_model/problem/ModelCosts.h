@@ -1,6 +1,6 @@
 // ModelCosts: costs of real devices. Every block is split by project(); its launches are priced by compute/, its
-// collectives and messages by comm/, its bytes by memory/. Answers are kept, so that a search asks for the same block
-// in the same layout only once.
+// collectives and messages by comm/, its bytes by memory/. What the problem's target hides behind computation is left
+// out. Answers are kept, so that a search asks for the same block in the same layout only once.
 #ifndef PLAIT_COST_MODEL_PROBLEM_MODELCOSTS_H
 #define PLAIT_COST_MODEL_PROBLEM_MODELCOSTS_H
 
@@ -13,7 +13,7 @@ namespace plait {
 /// refuses cost infinitely many seconds. The problem and the facts must outlive it.
 class ModelCosts final : public CostSource {
 public:
-  /// Error Usage: a device class or a link of the cluster without facts.
+  /// Error Usage: a device class, a link of the cluster or a target without facts.
   static Result<std::unique_ptr<ModelCosts>> create(const Problem &problem, const Facts &facts = Facts::builtin());
   ~ModelCosts() override;
 

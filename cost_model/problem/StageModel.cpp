@@ -59,7 +59,8 @@ Result<BlockModel> modelBlock(const BlockSummary &block, const Stage &stage, con
     CoordinateModel &at = model.coordinates[coordinate];
     for (size_t param = 0; param < at.paramElements.size(); ++param)
       at.sharers.push_back(sharersOf(held, coordinate, param));
-    if (std::find(model.coordinates.begin(), model.coordinates.begin() + coordinate, at) == model.coordinates.begin() + coordinate)
+    if (std::find(model.coordinates.begin(), model.coordinates.begin() + coordinate, at) ==
+        model.coordinates.begin() + coordinate)
       model.distinct.push_back(coordinate);
   }
   return model;

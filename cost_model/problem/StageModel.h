@@ -20,8 +20,8 @@ struct CoordinateModel {
   std::map<Phase, std::vector<Work>> works;
   std::map<Phase, std::vector<PricedCollective>> collectives;
   BlockMemory memory;
-  std::vector<uint64_t> paramElements;        ///< per BlockSummary::params
-  std::vector<uint32_t> sharers;              ///< per BlockSummary::params: coordinates that hold addends of its gradient
+  std::vector<uint64_t> paramElements; ///< per BlockSummary::params
+  std::vector<uint32_t> sharers;       ///< per BlockSummary::params: coordinates that hold addends of its gradient
   bool operator==(const CoordinateModel &) const = default;
 };
 

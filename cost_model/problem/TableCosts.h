@@ -10,8 +10,9 @@ namespace plait {
 
 /// Cost of one block for one sequence (seconds) and of its storage on one device (bytes).
 struct TableRow {
-  double forward = 0, backwardInput = 0, backwardWeight = 0; ///< seconds per sequence; Backward is the sum of the latter two
-  uint64_t staticBytes = 0, savedBytes = 0;                  ///< per block; per block and sequence in flight
+  double forward = 0, backwardInput = 0,
+         backwardWeight = 0;                ///< seconds per sequence; Backward is the sum of the latter two
+  uint64_t staticBytes = 0, savedBytes = 0; ///< per block; per block and sequence in flight
 };
 
 /// A stage whose (kind, degree, variant) has no row costs infinitely many seconds.

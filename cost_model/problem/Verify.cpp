@@ -19,9 +19,8 @@ template <typename T> bool contains(const std::vector<T> &list, const T &value) 
 }
 
 bool equalCuts(const Replica &a, const Replica &b) {
-  return std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), [](const Stage &x, const Stage &y) {
-    return x.firstUse == y.firstUse && x.endUse == y.endUse;
-  });
+  return std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
+                    [](const Stage &x, const Stage &y) { return x.firstUse == y.firstUse && x.endUse == y.endUse; });
 }
 
 /// Stages that differ at most in their devices.
@@ -82,10 +81,10 @@ private:
   void useOf(const std::string &place, const Stage &stage, const BlockSummary &kind, const AxisUse &use);
   void overrides();
   void space();
-  void spaceOf(const std::string &place, const Stage &stage);
   void target();
   void projections();
-  void tied(const std::string &place, const Stage &stage, uint32_t coordinate, const std::vector<BlockProjection> &projected);
+  void tied(const std::string &place, const Stage &stage, uint32_t coordinate,
+            const std::vector<BlockProjection> &projected);
   bool validUses(const Stage &stage) const { return stage.firstUse < stage.endUse && stage.endUse <= model.chain.size(); }
   std::vector<Id> kindsOf(const Stage &stage) const {
     std::vector<Id> kinds;
@@ -117,16 +116,18 @@ void Verifier::batch() {
   for (Id r = 0; r < solution.replicas.size(); ++r) {
     const Replica &replica = solution.replicas[r];
     if (replica.copies < 1 || replica.microbatches < 1)
-      add("F-18", "replica " + number(r), number(replica.copies) + " copies of " + number(replica.microbatches) + " micro-batches",
-          "both are at least 1");
-    if (std::max(replica.copies, replica.microbatches) > problem.job.globalBatch)
-      return add("F-18", "replica " + number(r), number(replica.copies) + " copies of " + number(replica.microbatches) + " micro-batches",
+      add("F-18", "replica " + number(r),
+          number(replica.copies) + " copies of " + number(replica.microbatches) + " micro-batches", "both are at least 1");
+    int64_t most = problem.job.globalBatch / std::max<int64_t>(replica.copies, 1);
+    if (replica.microbatches > most || (count += int64_t(replica.copies) * replica.microbatches) > problem.job.globalBatch)
+      return add("F-18", "replica " + number(r),
+                 number(replica.copies) + " copies of " + number(replica.microbatches) + " micro-batches",
                  "the global batch has " + number(problem.job.globalBatch) + " sequences");
-    count += int64_t(replica.copies) * replica.microbatches;
   }
   if (count * solution.microBatch != problem.job.globalBatch)
     add("F-18", "solution", number(count) + " micro-batches of " + number(solution.microBatch) + " sequences",
-        "their product is " + number(count * solution.microBatch) + ", the global batch is " + number(problem.job.globalBatch));
+        "their product is " + number(count * solution.microBatch) + ", the global batch is " +
+            number(problem.job.globalBatch));
 }
 
 void Verifier::devices() {
@@ -290,8 +291,9 @@ void Verifier::overrides() {
     }
     const Replica &from = solution.replicas[o.replica], &to = solution.replicas[o.executor];
     if (o.stage >= from.stages.size() || o.microbatch >= from.microbatches)
-      add("F-19", place, asked, "the replica has " + number(int64_t(from.stages.size())) + " stages and " +
-                                    number(from.microbatches) + " micro-batches");
+      add("F-19", place, asked,
+          "the replica has " + number(int64_t(from.stages.size())) + " stages and " + number(from.microbatches) +
+              " micro-batches");
     else if (o.executor == o.replica)
       add("F-19", place, asked, "that is where it runs without an override");
     else if (from.copies != 1 || to.copies != 1)
@@ -358,12 +360,13 @@ void Verifier::target() {
     for (Id s = 0; s < replica.stages.size() && !first.stages.empty(); ++s) {
       const Stage &stage = replica.stages[s], &reference = first.stages[0];
       if (stage.devices.count != reference.devices.count)
-        add("F-22", placeOf(r, s), "tensor parallel " + number(stage.devices.count), "stage 0 of replica 0 has another degree",
-            {number(reference.devices.count)});
+        add("F-22", placeOf(r, s), "tensor parallel " + number(stage.devices.count),
+            "stage 0 of replica 0 has another degree", {number(reference.devices.count)});
       if (stage.splitWeightGrad)
         add("F-25", placeOf(r, s), "split backward", "the target does not have it");
       if (stage.recompute != reference.recompute)
-        add("F-26", placeOf(r, s), "recompute '" + stage.recompute + "'", "stage 0 of replica 0 differs", {reference.recompute});
+        add("F-26", placeOf(r, s), "recompute '" + stage.recompute + "'", "stage 0 of replica 0 differs",
+            {reference.recompute});
     }
   }
   if (solution.schedule != "1f1b")

@@ -147,7 +147,8 @@ Durations::Simple Durations::task(const pb::Task &task) const {
   double owned = double(ownedElements());
   switch (task.kind()) {
   case pb::TASK_ZERO: return {memorySeconds(space(pb::SPACE_GRAD), *self.device), {}};
-  case pb::TASK_LOAD: return {memorySeconds(16.0 * double(plan.job().seq_len() * plan.job().micro_batch()), *self.device), {}};
+  case pb::TASK_LOAD:
+    return {memorySeconds(16.0 * double(plan.job().seq_len() * plan.job().micro_batch()), *self.device), {}};
   case pb::TASK_GRAD_SYNC: return {0, sync(false)};
   case pb::TASK_PARAM_GATHER: return {0, sync(true)};
   case pb::TASK_VOTE:
@@ -155,8 +156,8 @@ Durations::Simple Durations::task(const pb::Task &task) const {
             {{classes.worldGroup, CommKind::AllReduce, 24, CategoryVote}}};
   case pb::TASK_APPLY: {
     bool adam = plan.job().optimizer() == "adamw", apart = precision.param() != precision.master();
-    double touched = bytesFor(precision.grad()) + 2 * bytesFor(precision.master()) + (adam ? 4 * bytesFor(precision.moments()) : 0) +
-                     (apart ? bytesFor(precision.param()) : 0);
+    double touched = bytesFor(precision.grad()) + 2 * bytesFor(precision.master()) +
+                     (adam ? 4 * bytesFor(precision.moments()) : 0) + (apart ? bytesFor(precision.param()) : 0);
     return {memorySeconds(owned * touched, *self.device), {}};
   }
   default: return {};

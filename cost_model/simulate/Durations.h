@@ -11,8 +11,18 @@ namespace plait {
 
 /// What time is spent on. Kernels come first, by their number.
 enum Category : uint32_t {
-  CategoryCopies = 32, CategoryTensorCollectives, CategoryAxisCollectives, CategoryZero, CategoryLoad, CategoryTransfer,
-  CategoryGradSync, CategoryVote, CategoryApply, CategoryParamGather, CategoryIdle, kCategories
+  CategoryCopies = 32,
+  CategoryTensorCollectives,
+  CategoryAxisCollectives,
+  CategoryZero,
+  CategoryLoad,
+  CategoryTransfer,
+  CategoryGradSync,
+  CategoryVote,
+  CategoryApply,
+  CategoryParamGather,
+  CategoryIdle,
+  kCategories
 };
 std::string categoryName(uint32_t category);
 std::string_view simulatedTaskName(pb::TaskKind kind);
@@ -29,7 +39,7 @@ struct RoutinePiece {
   double seconds = 0;
   std::vector<std::pair<uint32_t, double>> categories; ///< parts of `seconds`
   std::vector<PostedCollective> collectives;
-  const std::string *origin = nullptr;                 ///< of a single instruction
+  const std::string *origin = nullptr; ///< of a single instruction
 };
 
 /// Precondition as for simulate().

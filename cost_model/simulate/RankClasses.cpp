@@ -31,8 +31,8 @@ struct Contexts {
   uint32_t role = 0;
   const DeviceFacts *device = nullptr;
   std::vector<uint32_t> coordinates;
-  std::vector<uint32_t> axisGroups;                        // index into groups
-  std::vector<std::pair<uint32_t, uint32_t>> syncGroups;   // (sync, index into groups)
+  std::vector<uint32_t> axisGroups;                      // index into groups
+  std::vector<std::pair<uint32_t, uint32_t>> syncGroups; // (sync, index into groups)
   struct Peer {
     uint32_t channel;
     bool send;
@@ -48,8 +48,8 @@ public:
 
   Result<RankClasses> run(bool fold) {
     if (plan.world_size() > cluster.deviceCount())
-      return usageError("the plan has " + std::to_string(plan.world_size()) + " ranks, the cluster '" + cluster.name + "' only " +
-                        std::to_string(cluster.deviceCount()) + " devices");
+      return usageError("the plan has " + std::to_string(plan.world_size()) + " ranks, the cluster '" + cluster.name +
+                        "' only " + std::to_string(cluster.deviceCount()) + " devices");
     if (Status s = findDevices(); !s)
       return s.error();
     if (Status s = addWorld(); !s)
@@ -79,12 +79,12 @@ private:
   const Cluster &cluster;
   const Facts &facts;
   CommMap topology;
-  std::vector<Contexts> contexts;                              // by rank
+  std::vector<Contexts> contexts; // by rank
   std::vector<Group> groups;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> groupIndex; // (family, group of the family)
-  std::vector<CommShape> shapes;                               // distinct ones
-  std::vector<const DeviceFacts *> deviceFacts;                // by device class
-  std::vector<std::set<std::pair<uint32_t, bool>>> channelsOf; // by schedule: (channel, send)
+  std::vector<CommShape> shapes;                                // distinct ones
+  std::vector<const DeviceFacts *> deviceFacts;                 // by device class
+  std::vector<std::set<std::pair<uint32_t, bool>>> channelsOf;  // by schedule: (channel, send)
 };
 
 Status Classifier::findDevices() {
@@ -134,7 +134,8 @@ Result<uint32_t> Classifier::shapeOf(const std::vector<uint32_t> &ranks) {
 Result<uint32_t> Classifier::group(uint32_t family, uint32_t rank) {
   std::optional<GroupPlace> place = placeIn(plan.families(int(family)), rank);
   if (!place)
-    return usageError("rank " + std::to_string(rank) + " is in no group of family '" + plan.families(int(family)).name() + "'");
+    return usageError("rank " + std::to_string(rank) + " is in no group of family '" + plan.families(int(family)).name() +
+                      "'");
   auto [at, fresh] = groupIndex.try_emplace({family, place->group}, uint32_t(groups.size()));
   if (fresh) {
     std::vector<uint32_t> ranks = groupRanks(plan.families(int(family)), place->group);

@@ -12,9 +12,9 @@ namespace plait {
 
 /// A communicator, as its members' classes.
 struct ClassGroup {
-  uint32_t family = 0;             ///< index into Plan::families; the number of families stands for all ranks
+  uint32_t family = 0; ///< index into Plan::families; the number of families stands for all ranks
   CommShape shape;
-  std::vector<uint32_t> classes;   ///< classes of the members, ascending, each once
+  std::vector<uint32_t> classes; ///< classes of the members, ascending, each once
 };
 /// The other end of a channel.
 struct ClassPeer {
@@ -23,19 +23,19 @@ struct ClassPeer {
 };
 
 struct RankClass {
-  uint32_t role = 0, rank = 0;     ///< rank: the lowest, which stands for all
-  uint64_t ranks = 0;              ///< how many
+  uint32_t role = 0, rank = 0; ///< rank: the lowest, which stands for all
+  uint64_t ranks = 0;          ///< how many
   const DeviceFacts *device = nullptr;
-  std::vector<uint32_t> axisGroups;                           ///< per axis of the role, index into groups
-  std::map<uint32_t, uint32_t> syncGroups;                    ///< sync -> index into groups
-  std::map<std::pair<uint32_t, bool>, ClassPeer> peers;       ///< (channel, send) -> peer
+  std::vector<uint32_t> axisGroups;                     ///< per axis of the role, index into groups
+  std::map<uint32_t, uint32_t> syncGroups;              ///< sync -> index into groups
+  std::map<std::pair<uint32_t, bool>, ClassPeer> peers; ///< (channel, send) -> peer
 };
 
 struct RankClasses {
-  std::vector<RankClass> classes;  ///< by lowest rank
+  std::vector<RankClass> classes; ///< by lowest rank
   std::vector<ClassGroup> groups;
-  uint32_t worldGroup = 0;         ///< index into groups
-  std::vector<uint32_t> classOf;   ///< by rank
+  uint32_t worldGroup = 0;       ///< index into groups
+  std::vector<uint32_t> classOf; ///< by rank
 };
 
 /// Precondition: verifyPlan() is empty. Without `fold` every rank is a class of its own.

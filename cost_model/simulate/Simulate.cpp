@@ -17,14 +17,14 @@ struct Interval {
 /// Tasks of one queue of a class, one after another.
 struct Queue {
   std::vector<uint32_t> tasks;
-  size_t next = 0;                 ///< position in `tasks`
+  size_t next = 0; ///< position in `tasks`
   bool running = false;
-  bool posted = false;             ///< the current task has posted its communication (all but RUN)
-  int call = 0;                    ///< RUN: current call of the program
-  size_t piece = 0;                ///< RUN: current piece of the routine
-  size_t open = 0;                 ///< parts of the current batch that have not ended
-  double clock = 0, start = 0;     ///< of the current piece; of the current task
-  double posting = 0;              ///< when the current batch was posted
+  bool posted = false;         ///< the current task has posted its communication (all but RUN)
+  int call = 0;                ///< RUN: current call of the program
+  size_t piece = 0;            ///< RUN: current piece of the routine
+  size_t open = 0;             ///< parts of the current batch that have not ended
+  double clock = 0, start = 0; ///< of the current piece; of the current task
+  double posting = 0;          ///< when the current batch was posted
 };
 
 struct Lane {
@@ -33,10 +33,10 @@ struct Lane {
   const pb::Schedule *schedule = nullptr;
   std::unique_ptr<Durations> durations;
   std::map<uint32_t, Queue> queues;
-  std::vector<double> ends;        ///< per task; negative: not ended
+  std::vector<double> ends;            ///< per task; negative: not ended
   std::vector<Interval> compute, comm; ///< active times of queue 0, of the others
   std::array<double, kCategories> spent{};
-  std::map<uint32_t, uint64_t> sequence; ///< per group: collectives posted
+  std::map<uint32_t, uint64_t> sequence;                  ///< per group: collectives posted
   std::map<std::pair<uint32_t, bool>, uint64_t> messages; ///< per channel end: messages posted
   SimulatedRanks result;
 };
@@ -69,7 +69,9 @@ private:
   void complete(const Waiting &who, double begin, double end, uint32_t category);
   void active(Lane &lane, uint32_t queue, double start, double end, uint32_t category);
   void event(Lane &lane, std::string_view name, uint32_t queue, double start, double end, uint64_t bytes, bool instruction);
-  const pb::Task &taskOf(const Lane &lane, const Queue &queue) const { return lane.schedule->tasks(int(queue.tasks[queue.next])); }
+  const pb::Task &taskOf(const Lane &lane, const Queue &queue) const {
+    return lane.schedule->tasks(int(queue.tasks[queue.next]));
+  }
   uint64_t bytesOfMessage(const Lane &lane, const pb::P2p &p2p) const {
     return p2p.bytes() ? p2p.bytes() : lane.role->ports(int(p2p.port())).bytes();
   }
@@ -82,8 +84,8 @@ private:
   const SimulateOptions &options;
   std::vector<Lane> lanes;
   std::vector<Waiting> ready;
-  std::map<std::pair<uint32_t, uint64_t>, Meeting> collectives;                                  // (group, sequence)
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint64_t>, Meeting> messages;                // (channel, from, to, sequence)
+  std::map<std::pair<uint32_t, uint64_t>, Meeting> collectives;                   // (group, sequence)
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint64_t>, Meeting> messages; // (channel, from, to, sequence)
   std::map<std::string, double> traffic;
 };
 
@@ -287,7 +289,8 @@ void Simulator::active(Lane &lane, uint32_t queue, double start, double end, uin
     lane.compute.push_back({start, end, category});
 }
 
-void Simulator::event(Lane &lane, std::string_view name, uint32_t queue, double start, double end, uint64_t bytes, bool instruction) {
+void Simulator::event(Lane &lane, std::string_view name, uint32_t queue, double start, double end, uint64_t bytes,
+                      bool instruction) {
   if (options.events == (instruction ? SimulateOptions::Events::Instructions : SimulateOptions::Events::Tasks) ||
       (!instruction && options.events == SimulateOptions::Events::Instructions))
     lane.result.events.push_back({std::string(name), queue, start, end - start, bytes});
@@ -328,7 +331,8 @@ Error Simulator::stuck() const {
     for (const auto &[number, queue] : lane.queues)
       if (queue.next < queue.tasks.size() && queue.running && shown++ < 4)
         text += (shown > 1 ? ", rank " : " rank ") + std::to_string(lane.self->rank) + " in task " +
-                std::to_string(queue.tasks[queue.next]) + " (" + std::string(simulatedTaskName(taskOf(lane, queue).kind())) + ")";
+                std::to_string(queue.tasks[queue.next]) + " (" +
+                std::string(simulatedTaskName(taskOf(lane, queue).kind())) + ")";
   return {ExitCode::CheckFailed, text};
 }
 
@@ -377,7 +381,8 @@ SimulationResult Simulator::summary() {
 
 } // namespace
 
-Result<SimulationResult> simulate(const pb::Plan &plan, const Cluster &cluster, const Facts &facts, const SimulateOptions &options) {
+Result<SimulationResult> simulate(const pb::Plan &plan, const Cluster &cluster, const Facts &facts,
+                                  const SimulateOptions &options) {
   Result<RankClasses> classes = classifyRanks(plan, cluster, facts, options.fold);
   if (!classes)
     return classes.error();

@@ -16,7 +16,7 @@
 namespace plait {
 
 struct SimulateOptions {
-  bool fold = true;                                  ///< false: every rank on its own (for tests)
+  bool fold = true; ///< false: every rank on its own (for tests)
   enum class Events { None, Tasks, Instructions } events = Events::None;
 };
 
@@ -36,27 +36,27 @@ struct SimulatedRanks {
   uint32_t role = 0, rank = 0; ///< rank: the lowest, which stands for all
   uint64_t ranks = 0;
   std::vector<SimEvent> events;
-  double busy = 0;             ///< seconds in RUN tasks
-  double computed = 0;         ///< end of the last RUN or TRANSFER
-  double finish = 0;           ///< end of the last task
-  Amounts components;          ///< seconds; sum: the step time
+  double busy = 0;     ///< seconds in RUN tasks
+  double computed = 0; ///< end of the last RUN or TRANSFER
+  double finish = 0;   ///< end of the last task
+  Amounts components;  ///< seconds; sum: the step time
 };
 
 struct RoleMemory {
   std::string role;
-  uint64_t bytes = 0;          ///< of all spaces
+  uint64_t bytes = 0; ///< of all spaces
   std::vector<std::pair<std::string, uint64_t>> components;
 };
 
 struct SimulationResult {
-  double seconds = 0;          ///< one step
-  double bubble = 0;           ///< idle share of the busiest ranks until the last micro-batch ends, 0..1
-  Amounts components;          ///< mean seconds over ranks: "compute gemm", ..., "tp collectives", "idle"; sum: seconds
-  Amounts traffic;             ///< bytes that all ranks send, per link
+  double seconds = 0; ///< one step
+  double bubble = 0;  ///< idle share of the busiest ranks until the last micro-batch ends, 0..1
+  Amounts components; ///< mean seconds over ranks: "compute gemm", ..., "tp collectives", "idle"; sum: seconds
+  Amounts traffic;    ///< bytes that all ranks send, per link
   std::vector<SimulatedRanks> ranks;
   std::vector<RoleMemory> memory;
   Label label = Label::Analytic;
-  double errorBand = 0;        ///< relative, widest of the facts used
+  double errorBand = 0; ///< relative, widest of the facts used
 };
 
 /// Precondition: verifyPlan() is empty. Errors Usage: fewer devices than ranks, unknown facts; CheckFailed: ranks wait for

@@ -20,7 +20,11 @@ std::string chromeTrace(const SimulationResult &result) {
       name += " and " + std::to_string(ranks.ranks - 1) + " alike";
     add({{"ph", "M"}, {"name", "process_name"}, {"pid", ranks.rank}, {"args", {{"name", name}}}});
     for (uint32_t queue = 0; queue < 3; ++queue)
-      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", ranks.rank}, {"tid", queue}, {"args", {{"name", queueName(queue)}}}});
+      add({{"ph", "M"},
+           {"name", "thread_name"},
+           {"pid", ranks.rank},
+           {"tid", queue},
+           {"args", {{"name", queueName(queue)}}}});
     for (const SimEvent &event : ranks.events)
       add({{"ph", "X"},
            {"name", event.name},

@@ -155,14 +155,13 @@ private:
     int64_t known = 1;
     int unknown = -1;
     for (int factor : dim) {
-      if (bound.sizes[factor] != kUnknown && __builtin_mul_overflow(known, bound.sizes[factor], &known))
-        known = std::numeric_limits<int64_t>::max();
-      else if (bound.sizes[factor] != kUnknown)
-        continue;
-      else if (unknown >= 0)
-        return success();
-      else
+      if (bound.sizes[factor] == kUnknown) {
+        if (unknown >= 0)
+          return success();
         unknown = factor;
+      } else if (__builtin_mul_overflow(known, bound.sizes[factor], &known)) {
+        known = std::numeric_limits<int64_t>::max();
+      }
     }
     if (unknown >= 0 && known > 0 && size % known == 0) {
       bound.sizes[unknown] = size / known;

@@ -25,6 +25,9 @@ TEST_CASE("built-in facts are complete and plausible") {
     for (const LinkProtocol &protocol : link.protocols)
       CHECK(protocol.rate <= link.nominalRate);
   }
+  CHECK((*facts.target("plait"))->tpExposed == 1);
+  CHECK((*facts.target("megatron@core_v0.14"))->syncExposed < 0.1);
+  CHECK_THAT(facts.target("megatrn").error().message, Catch::StartsWith("no facts about target 'megatrn'; nearest known: megatron"));
   CHECK((*facts.link("nvlink4"))->label == Label::Calibrated);
   CHECK((*facts.link("ethernet"))->label == Label::Analytic);
   CHECK(nameOf(Label::Measured) == "measured");
@@ -60,7 +63,7 @@ TEST_CASE("added facts replace others; errors say what is wrong") {
     return status ? std::string() : status.error().message;
   };
   CHECK(message("{") == "x.json: it is not JSON");
-  CHECK(message("3") == "x.json: an entry of facts names either a \"device\" or a \"link\"");
+  CHECK(message("3") == "x.json: an entry of facts names either a \"device\", a \"link\" or a \"target\"");
   CHECK(message(R"({"link": "l", "figure": {}})") ==
         "x.json: link 'l': key 'figure' is not known; what works: figures, link, protocols");
   CHECK(message(R"({"device": "d"})") == "x.json: device 'd': figures are not an object");

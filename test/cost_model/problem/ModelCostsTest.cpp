@@ -166,6 +166,22 @@ TEST_CASE("the step ends with sync, update and vote") {
                collectiveSeconds(CommKind::AllGather, 4 * elements, pair)));
 }
 
+TEST_CASE("a target hides part of the communication") {
+  Problem problem = mlpProblem(4, 2), exported = problem;
+  exported.target = "megatron@core_v0.14";
+  auto costs = std::move(*ModelCosts::create(problem)), hidden = std::move(*ModelCosts::create(exported));
+  const TargetFacts &target = **Facts::builtin().target("megatron");
+  Solution solution = stages({4}, 2, 2, 4);
+  const Stage &stage = solution.replicas[0].stages[0];
+  CommShape pair = *commShape(problem.cluster, devicesOf({0, 2, 1}), Facts::builtin());
+  CommShape apart = *commShape(problem.cluster, devicesOf({0, 2, 4}), Facts::builtin());
+  double collective = collectiveSeconds(CommKind::AllReduce, kSeq * 2 * kHidden * 4, pair);
+  CHECK(costs->phaseSeconds(0, stage, Phase::Forward, 2) - hidden->phaseSeconds(0, stage, Phase::Forward, 2) ==
+        Approx((1 - target.tpExposed) * collective));
+  double sync = collectiveSeconds(CommKind::AllReduce, 16.0 * (kHidden + kHidden * kFfn), apart);
+  CHECK(costs->stepTailSeconds(solution, 0, 0) - hidden->stepTailSeconds(solution, 0, 0) == Approx((1 - target.syncExposed) * sync));
+}
+
 TEST_CASE("threads get the same answers") {
   Problem problem = mlpProblem(4, 2);
   auto costs = std::move(*ModelCosts::create(problem));

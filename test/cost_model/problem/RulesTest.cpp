@@ -87,7 +87,8 @@ TEST_CASE("check names what is wrong with a problem") {
   CHECK(checked([](P &, M &m) { m.chain[1].params = {77}; }) == "use 1 of the chain: parameter 77: no such parameter [F-02]\n");
   CHECK(checked([](P &, M &m) { m.chain[1].params.clear(); }) == "use 1 of the chain: 0 parameters: decoder has 1 [F-02]\n");
   CHECK(checked([](P &p, M &) { p.job.globalBatch = 0; }) ==
-        "job: 0 sequences of 16 tokens: both are at least 1 [F-03]\n");
+        "job: 0 sequences of 16 tokens: both are at least 1 and at most 2147483648 [F-03]\n");
+  CHECK_THAT(checked([](P &p, M &) { p.job.seqLen = int64_t(1) << 62; }), Catch::Contains("[F-03]"));
   CHECK(checked([](P &p, M &) { p.job.optimizer = "adam"; }) ==
         "job: optimizer 'adam': no such optimizer [F-03]; what works: adamw, sgd\n");
   CHECK(checked([](P &p, M &) { p.job.precision.grad = DType::BF16; }) ==
@@ -124,6 +125,8 @@ TEST_CASE("verify names device, chain and batch violations") {
         "replica 1: no stages: they cover uses 0 to 5 [F-09]\n");
   CHECK(verified([](P &, S &s) { s.replicas[0].microbatches = 3; }) ==
         "solution: 4 micro-batches of 2 sequences: their product is 8, the global batch is 6 [F-18]\n");
+  CHECK_THAT(verified([](P &, S &s) { s.replicas[0].copies = s.replicas[0].microbatches = 4000000000u; }),
+             Catch::StartsWith("replica 0: 4000000000 copies of 4000000000 micro-batches: the global batch has 6 sequences [F-18]\n"));
   CHECK(verified([](P &, S &s) { s.microBatch = 0; }) ==
         "solution: micro-batch 0: a micro-batch has 1 to 6 sequences [F-18]\n");
   CHECK(verified([](P &, S &s) { s.replicas[0].microbatches = 0; }).find("replica 0: 1 copies of 0 micro-batches: both are at least 1 [F-18]") == 0);
