@@ -116,18 +116,25 @@ private:
     }
   }
 
+  /// What a rule says of a layout depends, its degrees and batches being legal by construction, on how one block is
+  /// split and run, and on whether embedding and head share a stage.
   void add(const Layout &layout) {
-    std::vector<Reason> reasons = verify(problem, solutionOf(problem, layout, evenCuts(problem, layout)));
-    if (reasons.empty())
+    auto [at, fresh] = verdicts.try_emplace(
+        {layout.tp, layout.microBatch, layout.sequenceParallel, layout.splitWeightGrad, layout.recompute, layout.pp == 1});
+    if (fresh)
+      if (std::vector<Reason> reasons = verify(problem, solutionOf(problem, layout, evenCuts(problem, layout))); !reasons.empty())
+        at->second = reasons.front().rule;
+    if (at->second.empty())
       layouts.push_back(layout);
     else
-      ++pruned[reasons.front().rule];
+      ++pruned[at->second];
   }
 
   const Problem &problem;
   const Space &space;
   std::map<std::string, uint64_t> &pruned;
   uint32_t devices;
+  std::map<std::tuple<uint32_t, int64_t, bool, bool, std::string, bool>, std::string> verdicts; // rule; empty: legal
   std::vector<Layout> layouts;
 };
 

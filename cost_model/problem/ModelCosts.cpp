@@ -151,7 +151,11 @@ double ModelCosts::Impl::phaseSeconds(Id kind, const Stage &stage, Phase phase, 
   auto [at, fresh] = seconds.try_emplace({model, phase, place}, 0);
   if (!fresh)
     return at->second;
+  const auto &devices = placements[place]->devices;
+  bool alike = std::all_of(devices.begin(), devices.end(), [&](const auto *device) { return device == devices.front(); });
   for (uint32_t k = 0; k < stage.devices.count; ++k) {
+    if (alike && !std::binary_search(model->distinct.begin(), model->distinct.end(), k))
+      continue; // as an earlier coordinate
     const CoordinateModel &coordinate = model->coordinates[k];
     double time = 0;
     if (auto works = coordinate.works.find(phase); works != coordinate.works.end())

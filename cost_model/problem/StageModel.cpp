@@ -30,30 +30,47 @@ static uint32_t sharersOf(const std::vector<std::vector<LocalParam>> &params, si
   return count;
 }
 
+static CoordinateModel coordinateOf(const BlockProjection &projection) {
+  CoordinateModel at;
+  for (const PhaseProjection &phase : projection.phases)
+    for (const Step &step : phase.steps)
+      if (step.kind == Step::Launch)
+        at.works[phase.phase].push_back(step.launch.work);
+      else
+        at.collectives[phase.phase].push_back({kindOf(step.collective.kind), double(step.collective.bytes)});
+  at.memory = memoryOf(projection);
+  for (const LocalParam &param : projection.params) {
+    uint64_t elements = 1;
+    for (int64_t extent : param.size)
+      elements *= uint64_t(extent);
+    at.paramElements.push_back(elements);
+  }
+  return at;
+}
+
 Result<BlockModel> modelBlock(const BlockSummary &block, const Stage &stage, const TaskParams &params,
                               const Precision &precision) {
   BlockModel model;
   std::vector<std::vector<LocalParam>> held; // by coordinate
+  std::map<std::vector<int64_t>, uint32_t> first; // coordinate by its shard sizes
   for (uint32_t coordinate = 0; coordinate < stage.devices.count; ++coordinate) {
-    Result<BlockProjection> projection = project(block, stage, coordinate, params, precision);
-    if (!projection)
-      return projection.error();
-    CoordinateModel at;
-    for (const PhaseProjection &phase : projection->phases)
-      for (const Step &step : phase.steps)
-        if (step.kind == Step::Launch)
-          at.works[phase.phase].push_back(step.launch.work);
-        else
-          at.collectives[phase.phase].push_back({kindOf(step.collective.kind), double(step.collective.bytes)});
-    at.memory = memoryOf(*projection);
-    for (const LocalParam &param : projection->params) {
-      uint64_t elements = 1;
-      for (int64_t extent : param.size)
-        elements *= uint64_t(extent);
-      at.paramElements.push_back(elements);
+    Result<std::vector<int64_t>> sizes = shardSizes(block, stage, coordinate, params);
+    if (!sizes)
+      return sizes.error();
+    auto [at, fresh] = first.try_emplace(std::move(*sizes), coordinate);
+    if (fresh) {
+      Result<BlockProjection> projection = project(block, stage, coordinate, params, precision);
+      if (!projection)
+        return projection.error();
+      model.coordinates.push_back(coordinateOf(*projection));
+      held.push_back(std::move(projection->params));
+      continue;
     }
-    model.coordinates.push_back(std::move(at));
-    held.push_back(std::move(projection->params));
+    Result<std::vector<LocalParam>> like = projectParams(block, stage, coordinate, params, held[at->second]);
+    if (!like)
+      return like.error();
+    model.coordinates.push_back(model.coordinates[at->second]);
+    held.push_back(std::move(*like));
   }
   for (uint32_t coordinate = 0; coordinate < stage.devices.count; ++coordinate) {
     CoordinateModel &at = model.coordinates[coordinate];

@@ -132,7 +132,11 @@ void Verifier::batch() {
 
 void Verifier::devices() {
   const int64_t available = problem.cluster.deviceCount();
-  std::map<int64_t, std::string> owner;
+  struct Owner {
+    Id replica = kNone, stage = 0, copy = 0;
+  };
+  std::vector<Owner> owners(available);
+  auto placed = [](Id r, Id s, int64_t copy) { return placeOf(r, s) + ", copy " + number(copy); };
   int64_t total = 0;
   for (const Replica &replica : solution.replicas)
     for (const Stage &stage : replica.stages)
@@ -147,12 +151,12 @@ void Verifier::devices() {
       for (int64_t copy = 0; copy < solution.replicas[r].copies; ++copy)
         for (int64_t i = 0; i < range.count; ++i) {
           int64_t device = range.first + copy * solution.replicas[r].copyStride + i * range.stride;
-          std::string place = placeOf(r, s) + ", copy " + number(copy);
           if (device >= available)
-            return add("F-06", place, "device " + number(device), "the cluster has devices 0 to " + number(available - 1));
-          auto [at, fresh] = owner.emplace(device, place);
-          if (!fresh)
-            return add("F-06", place, "device " + number(device), at->second + " uses it already");
+            return add("F-06", placed(r, s, copy), "device " + number(device), "the cluster has devices 0 to " + number(available - 1));
+          Owner &owner = owners[device];
+          if (owner.replica != kNone)
+            return add("F-06", placed(r, s, copy), "device " + number(device), placed(owner.replica, owner.stage, owner.copy) + " uses it already");
+          owner = {r, s, Id(copy)};
         }
     }
 }
@@ -379,7 +383,13 @@ void Verifier::projections() {
   for (Id r = 0; r < solution.replicas.size(); ++r)
     for (Id s = 0; s < solution.replicas[r].stages.size(); ++s) {
       const Stage &stage = solution.replicas[r].stages[s];
-      if (std::any_of(done.begin(), done.end(), [&](const Stage *other) { return alike(*other, stage); }))
+      auto sameBlocks = [&](const Stage *other) {
+        Stage copy = *other;
+        copy.firstUse = stage.firstUse;
+        copy.endUse = stage.endUse;
+        return alike(copy, stage) && kindsOf(*other) == kindsOf(stage);
+      };
+      if (std::any_of(done.begin(), done.end(), sameBlocks))
         continue;
       done.push_back(&stage);
       for (uint32_t coordinate : std::set<uint32_t>{0, stage.devices.count - 1}) {

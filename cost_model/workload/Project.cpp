@@ -78,6 +78,9 @@ public:
   /// Layout of a value as ops of `segment` see it. Error when two of its dimensions are split.
   Result<ValueLayout> layoutIn(Id segment, Id value) const;
   std::vector<int64_t> shapeOf(Id value, const ValueLayout &layout, uint32_t at) const;
+  /// First element of each dimension at this coordinate.
+  std::vector<int64_t> startOf(Id value, const ValueLayout &layout) const;
+  std::vector<int64_t> shardSizes() const;
   DType dtypeOf(ElementKind kind) const;
   Error error(const std::string &where, const std::string &what, const char *rule) const {
     return {ExitCode::Infeasible, "block '" + block.name + "', " + where + ": " + what + " [" + rule + "]"};
@@ -153,6 +156,25 @@ std::vector<int64_t> Geometry::shapeOf(Id value, const ValueLayout &layout, uint
       shape.push_back(units(dim.factor) * dim.unit);
   }
   return shape;
+}
+
+std::vector<int64_t> Geometry::startOf(Id value, const ValueLayout &layout) const {
+  std::vector<int64_t> start;
+  for (const Dim &dim : block.values[value].dims) {
+    bool split = layout.state == LayoutState::Split && layout.factor == dim.factor;
+    start.push_back(split ? range(dim.factor).begin * dim.unit : 0);
+  }
+  return start;
+}
+
+std::vector<int64_t> Geometry::shardSizes() const {
+  std::vector<int64_t> sizes;
+  for (Id factor = 0; factor < block.factors.size(); ++factor) {
+    Id leader = block.factors[factor].follows == kNone ? factor : block.factors[factor].follows;
+    if (cuts.count(leader))
+      sizes.push_back(range(factor).size());
+  }
+  return sizes;
 }
 
 DType Geometry::dtypeOf(ElementKind kind) const {
@@ -266,12 +288,8 @@ Result<Id> PhaseProjector::param(Id value, Id segment) {
   Id local = add(value, *layout);
   out.params[index] = local;
   LocalParam &held = params[index];
-  held.start.clear();
+  held.start = geometry.startOf(value, *layout);
   held.size = out.values[local].shape;
-  for (const Dim &dim : block.values[value].dims) {
-    bool split = layout->state == LayoutState::Split && layout->factor == dim.factor;
-    held.start.push_back(split ? geometry.range(dim.factor).begin * dim.unit : 0);
-  }
   return local;
 }
 
@@ -499,6 +517,39 @@ Result<PhaseProjection> PhaseProjector::run() {
 }
 
 } // namespace
+
+Result<std::vector<int64_t>> shardSizes(const BlockSummary &block, const Stage &stage, uint32_t coordinate, const TaskParams &params) {
+  Geometry geometry(block, stage, coordinate, params, Precision());
+  if (Status s = geometry.bind(stage); !s)
+    return s.error();
+  return geometry.shardSizes();
+}
+
+/// Segment of the first op that reads the value; kNone if none does.
+static Id readerSegment(const BlockSummary &block, Id value) {
+  for (const PhaseGraph &graph : block.phases)
+    for (const OpTemplate &op : graph.ops)
+      if (contains(op.operands, value))
+        return op.segment;
+  return kNone;
+}
+
+Result<std::vector<LocalParam>> projectParams(const BlockSummary &block, const Stage &stage, uint32_t coordinate,
+                                              const TaskParams &params, const std::vector<LocalParam> &like) {
+  Geometry geometry(block, stage, coordinate, params, Precision());
+  if (Status s = geometry.bind(stage); !s)
+    return s.error();
+  std::vector<LocalParam> held = like;
+  for (Id index = 0; index < block.params.size(); ++index) {
+    Id value = block.params[index].value;
+    Result<ValueLayout> layout = geometry.layoutIn(readerSegment(block, value), value);
+    if (!layout)
+      return layout.error();
+    held[index].start = geometry.startOf(value, *layout);
+    held[index].size = geometry.shapeOf(value, *layout, coordinate);
+  }
+  return held;
+}
 
 Result<BlockProjection> project(const BlockSummary &block, const Stage &stage, uint32_t coordinate,
                                 const TaskParams &params, const Precision &precision) {

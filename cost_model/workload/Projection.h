@@ -97,6 +97,14 @@ struct BlockProjection {
 Result<BlockProjection> project(const BlockSummary &block, const Stage &stage, uint32_t coordinate,
                                 const TaskParams &params, const Precision &precision);
 
+/// Local units of every split factor, and of those that follow one, at a coordinate. Coordinates with equal sizes have
+/// equal projections but for offsets and the starts of their parameters.
+Result<std::vector<int64_t>> shardSizes(const BlockSummary &block, const Stage &stage, uint32_t coordinate, const TaskParams &params);
+
+/// How a coordinate holds the block's parameters; gradPartial is taken from `like`, a coordinate with equal shardSizes.
+Result<std::vector<LocalParam>> projectParams(const BlockSummary &block, const Stage &stage, uint32_t coordinate,
+                                              const TaskParams &params, const std::vector<LocalParam> &like);
+
 /// Megatron's maps for a tensor-parallel degree: attention [h], mlp [i], embedding and head [v]; stream [s] if
 /// sequenceParallel. Empty for tp 1.
 std::vector<SegmentMap> megatronMaps(uint32_t tp, bool sequenceParallel);

@@ -144,9 +144,9 @@ Status PlanBuilder::writeSchedule(const RoleIndex &index, Boundaries &boundaries
 
 void PlanBuilder::writeMemory(const RoleMemory &memory, const RoleHolding &holding, uint32_t frames, pb::Role &role) {
   const Precision &precision = problem.job.precision;
-  uint64_t params = alignUp(holding.paramElements * bytesOf(precision.param));
-  uint64_t grads = alignUp(holding.paramElements * bytesOf(precision.grad));
-  uint64_t comm = std::max(memory.boundaryBytes, alignUp(holding.packBytes));
+  uint64_t params = lineBytes(holding.paramElements * bytesOf(precision.param));
+  uint64_t grads = lineBytes(holding.paramElements * bytesOf(precision.grad));
+  uint64_t comm = std::max(memory.boundaryBytes, lineBytes(holding.packBytes));
   uint64_t bytes[] = {0, params, grads, holding.optimizerBytes, memory.frameBytes * frames, memory.scratchBytes, comm, kControlBytes};
   role.mutable_space_bytes()->Assign(std::begin(bytes), std::end(bytes));
   role.mutable_frames(0)->set_count(frames);

@@ -258,7 +258,7 @@ uint64_t HoldingsBuilder::optimizerBytes(const pb::Sync &sync) const {
   }
   bool adam = table.problem->job.optimizer == "adamw";
   uint64_t perElement = (adam ? 2 * bytesOf(precision.moments) : 0) + (precision.param == precision.master ? 0 : bytesOf(precision.master));
-  return alignUp(owned * perElement);
+  return lineBytes(owned * perElement);
 }
 
 static void appendPiece(pb::SyncPart &part, const StridedPiece &strided, uint64_t base, bool decay) {

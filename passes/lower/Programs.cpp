@@ -5,11 +5,6 @@ namespace plait {
 
 namespace {
 
-/// Offsets of one block of the chunk inside the frame.
-struct UseFrame {
-  uint64_t x = 0, saved = 0, carried = 0;
-};
-
 class ProgramBuilder {
 public:
   ProgramBuilder(const StageTable &table, const StageInstance &instance, const std::vector<uint32_t> &coordinates,
@@ -31,8 +26,7 @@ private:
       list.push_back(&instance.projections.at(use(index).kind)[k]);
     return list;
   }
-  void layoutFrame();
-  void layoutBoundaries();
+  void layoutMemory();
   void addProgram(Phase phase);
   uint32_t routineOf(Id index, Phase phase);
   uint64_t bind(const pb::Slot &slot, Id index);
@@ -47,44 +41,30 @@ private:
   pb::Plan &plan;
   pb::Role &role;
   RoleMemory memory;
-  std::vector<UseFrame> frames;
-  uint64_t yOut = 0, dyIn = 0, between = 0, dxOut = 0; // COMM offsets
+  FrameLayout frame;
+  BoundaryLayout comm;
   std::map<std::pair<Id, uint32_t>, uint32_t> routines; // (kind, phase; forward of the last block apart)
 };
 
-static uint64_t localBytes(const PhaseProjection &phase, Id local) {
-  return local == kNone ? 0 : phase.values[local].bytes();
-}
-
-void ProgramBuilder::layoutFrame() {
-  uint64_t at = 0;
-  auto take = [&](uint64_t bytes) {
-    uint64_t offset = at;
-    at += alignUp(bytes);
-    return offset;
-  };
-  for (Id index = stage().firstUse; index < stage().endUse; ++index) {
-    const PhaseProjection &forward = *projection(index).find(Phase::Forward);
-    if (forward.tokens != kNone && !memory.hasTokens) {
-      memory.hasTokens = true;
-      memory.tokensOffset = take(localBytes(forward, forward.tokens));
-    }
-    if (forward.labels != kNone && !memory.hasLabels) {
-      memory.hasLabels = true;
-      memory.labelsOffset = take(localBytes(forward, forward.labels));
-    }
+void ProgramBuilder::layoutMemory() {
+  std::vector<BlockMemory> blocks;
+  for (Id index = stage().firstUse; index < stage().endUse; ++index)
+    blocks.push_back(memoryOf(projection(index)));
+  std::vector<const BlockMemory *> pointers;
+  for (const BlockMemory &block : blocks) {
+    pointers.push_back(&block);
+    memory.hasTokens |= block.tokens > 0;
+    memory.hasLabels |= block.labels > 0;
+    memory.scratchBytes = std::max(memory.scratchBytes, block.scratch);
   }
-  for (Id index = stage().firstUse; index < stage().endUse; ++index) {
-    const BlockProjection &block = projection(index);
-    const PhaseProjection &forward = *block.find(Phase::Forward);
-    BlockFrame frame = frameOf(block);
-    UseFrame use;
-    use.x = take(localBytes(forward, forward.x));
-    use.saved = take(frame.saved.bytes);
-    use.carried = take(frame.carried.bytes);
-    frames.push_back(use);
-  }
-  memory.frameBytes = at;
+  memory.frameBytes = frameBytes(pointers, &frame);
+  memory.tokensOffset = frame.tokens;
+  memory.labelsOffset = frame.labels;
+  memory.boundaryBytes = boundaryBytes(pointers, &comm);
+  addPort("x", pb::SPACE_FRAME, frame.uses.front().x, blocks.front().x);
+  addPort("y", pb::SPACE_COMM, comm.y, blocks.back().y);
+  addPort("dy", pb::SPACE_COMM, comm.dy, blocks.back().y);
+  addPort("dx", pb::SPACE_COMM, comm.dx, blocks.front().x);
 }
 
 void ProgramBuilder::addPort(const char *name, pb::Space space, uint64_t offset, uint64_t bytes) {
@@ -93,25 +73,6 @@ void ProgramBuilder::addPort(const char *name, pb::Space space, uint64_t offset,
   port->set_space(space);
   port->set_offset(offset);
   port->set_bytes(bytes);
-}
-
-void ProgramBuilder::layoutBoundaries() {
-  Id first = stage().firstUse, last = stage().endUse - 1;
-  const PhaseProjection &entry = *projection(first).find(Phase::Forward), &exit = *projection(last).find(Phase::Forward);
-  uint64_t yBytes = localBytes(exit, exit.y), xBytes = localBytes(entry, entry.x), gradient = std::max(xBytes, yBytes);
-  for (Id index = first; index <= last; ++index) {
-    const PhaseProjection &forward = *projection(index).find(Phase::Forward);
-    gradient = std::max({gradient, localBytes(forward, forward.x), localBytes(forward, forward.y)});
-  }
-  yOut = 0;
-  dyIn = yOut + alignUp(yBytes);
-  between = dyIn + alignUp(gradient);
-  dxOut = between + (first == last ? 0 : alignUp(gradient));
-  memory.boundaryBytes = dxOut + alignUp(xBytes);
-  addPort("x", pb::SPACE_FRAME, frames.front().x, xBytes);
-  addPort("y", pb::SPACE_COMM, yOut, yBytes);
-  addPort("dy", pb::SPACE_COMM, dyIn, yBytes);
-  addPort("dx", pb::SPACE_COMM, dxOut, xBytes);
 }
 
 uint32_t ProgramBuilder::routineOf(Id index, Phase phase) {
@@ -130,23 +91,23 @@ uint64_t ProgramBuilder::paramElement(const std::string &param, Id index) const 
 
 uint64_t ProgramBuilder::bind(const pb::Slot &slot, Id index) {
   const std::string &name = slot.name();
-  const UseFrame &frame = frames[index - stage().firstUse];
+  const FrameLayout::Use &own = frame.uses[index - stage().firstUse];
   const Precision &precision = table.problem->job.precision;
   bool last = index + 1 == stage().endUse, first = index == stage().firstUse;
   // Gradients alternate between two buffers on their way from the last block to the first.
   bool odd = (stage().endUse - 1 - index) % 2;
   if (name == "x")
-    return frame.x;
+    return own.x;
   if (name == "y")
-    return last ? yOut : frames[index - stage().firstUse + 1].x;
+    return last ? comm.y : frame.uses[index - stage().firstUse + 1].x;
   if (name == "dy")
-    return odd ? between : dyIn;
+    return odd ? comm.between : comm.dy;
   if (name == "dx")
-    return first ? dxOut : odd ? dyIn : between;
+    return first ? comm.dx : odd ? comm.dy : comm.between;
   if (name == "saved")
-    return frame.saved;
+    return own.saved;
   if (name == "carried")
-    return frame.carried;
+    return own.carried;
   if (name == "tokens")
     return memory.tokensOffset;
   if (name == "labels")
@@ -178,17 +139,13 @@ void ProgramBuilder::addProgram(Phase phase) {
     pb::Call *call = program->add_calls();
     call->set_routine(routine);
     call->set_layer(use(index).layer);
-    for (const pb::Slot &slot : code.slots()) {
+    for (const pb::Slot &slot : code.slots())
       call->add_bind(bind(slot, index));
-      if (slot.space() == pb::SPACE_SCRATCH)
-        memory.scratchBytes = std::max<uint64_t>(memory.scratchBytes, slot.bytes());
-    }
   }
 }
 
 RoleMemory ProgramBuilder::build() {
-  layoutFrame();
-  layoutBoundaries();
+  layoutMemory();
   addProgram(Phase::Forward);
   if (stage().splitWeightGrad) {
     addProgram(Phase::BackwardInput);

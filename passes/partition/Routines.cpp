@@ -44,71 +44,59 @@ uint32_t PlanTables::pointwise(const PointwiseTemplate &program) {
 
 uint32_t PlanTables::routine(pb::Routine routine) { return intern(routines, routine, plan.mutable_routines()); }
 
-// ---- Frames ----
-
-static Id rootOf(const PhaseProjection &projection, Id local) {
-  while (projection.values[local].viewOf != kNone)
-    local = projection.values[local].viewOf;
-  return local;
-}
-
-static bool isInput(const PhaseProjection &p, Id root) {
-  return root == p.x || root == p.dy || root == p.tokens || root == p.labels || root == p.lossScale;
-}
-
-/// `stored(local)`: the value needs room of its own; else a later phase finds it where it already is.
-template <typename Stored>
-static CrossingArea areaOf(const PhaseProjection &producer, const std::vector<Id> &locals, Stored stored) {
-  CrossingArea area;
-  for (Id local : locals) {
-    bool byReference = local == kNone || !stored(local);
-    area.offsets.push_back(byReference ? kByReference : area.bytes);
-    if (!byReference)
-      area.bytes += alignUp(producer.values[local].bytes());
-  }
-  return area;
-}
-
-BlockFrame frameOf(const BlockProjection &projection) {
-  BlockFrame frame;
-  const PhaseProjection &forward = *projection.find(Phase::Forward);
-  frame.saved = areaOf(forward, forward.saved, [&](Id local) { return !isInput(forward, local); });
-  if (const PhaseProjection *input = projection.find(Phase::BackwardInput))
-    // dy stands in a buffer that the next block's backward reuses, so a later weight gradient needs its own copy.
-    frame.carried = areaOf(*input, input->carried, [&](Id local) {
-      bool saved = std::find(input->saved.begin(), input->saved.end(), local) != input->saved.end();
-      return local == input->dy || !(saved || isInput(*input, local));
-    });
-  return frame;
-}
-
 // ---- Routines ----
 
 namespace {
 
-struct Place {
-  uint32_t slot = 0;
-  uint64_t offset = 0;
-  bool set = false;
-};
+std::string slotName(const UsedArea &area, const BlockSummary &block) {
+  switch (area.kind) {
+  case UsedArea::X: return "x";
+  case UsedArea::Dy: return "dy";
+  case UsedArea::Tokens: return "tokens";
+  case UsedArea::Labels: return "labels";
+  case UsedArea::LossScale: return "loss_scale";
+  case UsedArea::Param: return "p:" + block.params[area.param].name;
+  case UsedArea::ParamGrad: return "g:" + block.params[area.param].name;
+  case UsedArea::Loss: return "loss";
+  case UsedArea::Saved: return "saved";
+  case UsedArea::Carried: return "carried";
+  case UsedArea::Y: return "y";
+  case UsedArea::Dx: return "dx";
+  case UsedArea::Scratch: break;
+  }
+  return "scratch";
+}
+
+pb::Space spaceOf(UsedArea::Kind kind, pb::Space ySpace) {
+  switch (kind) {
+  case UsedArea::X: case UsedArea::Tokens: case UsedArea::Labels: case UsedArea::Saved: case UsedArea::Carried:
+    return pb::SPACE_FRAME;
+  case UsedArea::Dy: case UsedArea::Dx:
+    return pb::SPACE_COMM;
+  case UsedArea::LossScale: case UsedArea::Loss:
+    return pb::SPACE_CONTROL;
+  case UsedArea::Param:
+    return pb::SPACE_PARAM;
+  case UsedArea::ParamGrad:
+    return pb::SPACE_GRAD;
+  case UsedArea::Y:
+    return ySpace;
+  case UsedArea::Scratch:
+    break;
+  }
+  return pb::SPACE_SCRATCH;
+}
 
 class RoutineBuilder {
 public:
   RoutineBuilder(const BlockSummary &block, const std::vector<const PhaseProjection *> &coordinates,
                  const PhaseGraph &graph, const BlockFrame &frame, PlanTables &tables)
-      : block(block), coordinates(coordinates), projection(*coordinates.front()), graph(graph), frame(frame), tables(tables),
-        places(projection.values.size()) {}
+      : block(block), coordinates(coordinates), projection(*coordinates.front()), graph(graph), tables(tables),
+        places(placesOf(projection, frame)) {}
 
   pb::Routine build(pb::Space ySpace);
 
 private:
-  uint32_t slot(const std::string &name, pb::Space space, uint64_t bytes);
-  void place(Id local, uint32_t slot, uint64_t offset) { places[local] = {slot, offset, true}; }
-  void placeInput(Id local, const char *name, pb::Space space);
-  void placeParams();
-  void placeCrossing(const std::vector<Id> &locals, const CrossingArea &area, const char *name, bool produced);
-  void placeResult(Id local, const char *name, pb::Space space);
-  void placeScratch();
   pb::Ref refOf(Id local) const;
   void emitLaunch(const LocalLaunch &launch, size_t step);
   void emitCollective(const LocalCollective &collective);
@@ -118,111 +106,10 @@ private:
   const std::vector<const PhaseProjection *> &coordinates;
   const PhaseProjection &projection;
   const PhaseGraph &graph;
-  const BlockFrame &frame;
   PlanTables &tables;
-  std::vector<Place> places; // of roots; views add their offset
-  std::vector<std::pair<Id, Place>> copies; // values that must also stand elsewhere when the routine ends
+  PhasePlaces places; // its areas are the slots
   pb::Routine routine;
 };
-
-uint32_t RoutineBuilder::slot(const std::string &name, pb::Space space, uint64_t bytes) {
-  for (int i = 0; i < routine.slots_size(); ++i)
-    if (routine.slots(i).name() == name)
-      return i;
-  pb::Slot *added = routine.add_slots();
-  added->set_name(name);
-  added->set_space(space);
-  added->set_bytes(bytes);
-  return routine.slots_size() - 1;
-}
-
-void RoutineBuilder::placeInput(Id local, const char *name, pb::Space space) {
-  if (local != kNone)
-    place(local, slot(name, space, projection.values[local].bytes()), 0);
-}
-
-void RoutineBuilder::placeParams() {
-  for (Id index = 0; index < block.params.size(); ++index) {
-    if (Id local = projection.params[index]; local != kNone)
-      place(local, slot("p:" + block.params[index].name, pb::SPACE_PARAM, projection.values[local].bytes()), 0);
-    if (Id local = projection.paramGrads[index]; local != kNone)
-      place(local, slot("g:" + block.params[index].name, pb::SPACE_GRAD, projection.values[local].bytes()), 0);
-  }
-}
-
-void RoutineBuilder::placeCrossing(const std::vector<Id> &locals, const CrossingArea &area, const char *name, bool produced) {
-  for (size_t i = 0; i < locals.size(); ++i) {
-    if (locals[i] == kNone || area.offsets[i] == kByReference)
-      continue;
-    uint32_t at = slot(name, pb::SPACE_FRAME, area.bytes);
-    Id root = produced ? rootOf(projection, locals[i]) : locals[i];
-    if (places[root].set || projection.values[locals[i]].viewOffset != 0)
-      copies.push_back({locals[i], {at, area.offsets[i], true}});
-    else
-      place(root, at, area.offsets[i]);
-  }
-}
-
-void RoutineBuilder::placeResult(Id local, const char *name, pb::Space space) {
-  if (local == kNone)
-    return;
-  uint32_t at = slot(name, space, projection.values[local].bytes());
-  Id root = rootOf(projection, local);
-  if (places[root].set)
-    copies.push_back({local, {at, 0, true}});
-  else
-    place(root, at, 0);
-}
-
-/// First-fit by lifetime: a value lives from the step that makes it to the last step that reads it or a view of it.
-void RoutineBuilder::placeScratch() {
-  struct Life {
-    size_t first = ~size_t(0), last = 0;
-  };
-  std::vector<Life> lives(projection.values.size());
-  auto touch = [&](Id local, size_t step) {
-    Life &life = lives[rootOf(projection, local)];
-    life.first = std::min(life.first, step);
-    life.last = std::max(life.last, step);
-  };
-  for (size_t step = 0; step < projection.steps.size(); ++step) {
-    const Step &s = projection.steps[step];
-    if (s.kind == Step::Launch)
-      for (Id ref : s.launch.refs)
-        touch(ref, step);
-    else
-      for (Id ref : {s.collective.in, s.collective.out})
-        touch(ref, step);
-  }
-  for (auto &[local, place] : copies)
-    touch(local, projection.steps.size());
-  struct Block {
-    uint64_t begin, end;
-    size_t last;
-  };
-  std::vector<Block> live; // ordered by begin
-  uint64_t total = 0;
-  std::vector<std::pair<Id, uint64_t>> placed;
-  for (size_t step = 0; step < projection.steps.size(); ++step)
-    for (Id root = 0; root < projection.values.size(); ++root) {
-      if (places[root].set || projection.values[root].viewOf != kNone || lives[root].first != step)
-        continue;
-      std::erase_if(live, [&](const Block &b) { return b.last < step; });
-      uint64_t bytes = alignUp(projection.values[root].bytes()), begin = 0;
-      auto at = live.begin();
-      for (; at != live.end() && at->begin < begin + bytes; ++at)
-        begin = std::max(begin, at->end);
-      live.insert(at, {begin, begin + bytes, lives[root].last});
-      std::sort(live.begin(), live.end(), [](const Block &a, const Block &b) { return a.begin < b.begin; });
-      total = std::max(total, begin + bytes);
-      placed.push_back({root, begin});
-    }
-  if (placed.empty())
-    return;
-  uint32_t scratch = slot("scratch", pb::SPACE_SCRATCH, total);
-  for (auto [root, begin] : placed)
-    place(root, scratch, begin);
-}
 
 pb::Ref RoutineBuilder::refOf(Id local) const {
   const LocalValue &value = projection.values[local];
@@ -231,8 +118,8 @@ pb::Ref RoutineBuilder::refOf(Id local) const {
   for (; projection.values[root].viewOf != kNone; root = projection.values[root].viewOf)
     offset += uint64_t(projection.values[root].viewOffset) * bytesOf(value.dtype);
   pb::Ref ref;
-  ref.set_slot(places[root].slot);
-  ref.set_offset(places[root].offset + offset);
+  ref.set_slot(places.values[root].area);
+  ref.set_offset(places.values[root].offset + offset);
   ref.mutable_shape()->Assign(value.shape.begin(), value.shape.end());
   ref.set_dtype(pb::DType(value.dtype));
   return ref;
@@ -273,35 +160,24 @@ void RoutineBuilder::emitCollective(const LocalCollective &local) {
 }
 
 void RoutineBuilder::emitCopies() {
-  for (auto &[local, place] : copies) {
+  for (const auto &[local, place] : places.copies) {
     pb::Copy *copy = routine.add_instrs()->mutable_copy();
     *copy->mutable_from() = refOf(local);
     *copy->mutable_to() = refOf(local);
-    copy->mutable_to()->set_slot(place.slot);
+    copy->mutable_to()->set_slot(place.area);
     copy->mutable_to()->set_offset(place.offset);
   }
 }
 
 pb::Routine RoutineBuilder::build(pb::Space ySpace) {
-  bool forward = projection.phase == Phase::Forward;
   routine.set_block(block.name);
   routine.set_phase(pb::Phase(projection.phase));
-  placeInput(projection.x, "x", pb::SPACE_FRAME);
-  bool heldGradient = projection.phase == Phase::BackwardWeight;
-  if (!heldGradient)
-    placeInput(projection.dy, "dy", pb::SPACE_COMM);
-  placeInput(projection.tokens, "tokens", pb::SPACE_FRAME);
-  placeInput(projection.labels, "labels", pb::SPACE_FRAME);
-  placeInput(projection.lossScale, "loss_scale", pb::SPACE_CONTROL);
-  placeParams();
-  if (projection.loss != kNone)
-    placeResult(projection.loss, "loss", pb::SPACE_CONTROL);
-  placeCrossing(projection.saved, frame.saved, "saved", forward);
-  if (!forward)
-    placeCrossing(projection.carried, frame.carried, "carried", projection.phase == Phase::BackwardInput);
-  placeResult(projection.y, "y", ySpace);
-  placeResult(projection.dx, "dx", pb::SPACE_COMM);
-  placeScratch();
+  for (const UsedArea &area : places.areas) {
+    pb::Slot *slot = routine.add_slots();
+    slot->set_name(slotName(area, block));
+    slot->set_space(spaceOf(area.kind, ySpace));
+    slot->set_bytes(area.bytes);
+  }
   for (size_t step = 0; step < projection.steps.size(); ++step)
     if (projection.steps[step].kind == Step::Launch)
       emitLaunch(projection.steps[step].launch, step);

@@ -1,10 +1,10 @@
-// Routines: a projected phase of a block as position-independent code. Every local value of the projection gets a place
-// (slot and offset); every step becomes an instruction. Nothing is decided here: shapes, launches and collectives are
-// the projection's. No MLIR; the passes and the search's simulations share this.
+// Routines: a projected phase of a block as position-independent code. Every area of cost_model/memory becomes a slot, every
+// step an instruction. Nothing is decided here: shapes, launches and collectives are the projection's, places those of
+// cost_model/memory. No MLIR; the passes and the search's simulations share this.
 #ifndef PLAIT_PASSES_PARTITION_ROUTINES_H
 #define PLAIT_PASSES_PARTITION_ROUTINES_H
 
-#include "cost_model/workload/Projection.h"
+#include "cost_model/memory/BlockMemory.h"
 #include "runtime/plan/plan.pb.h"
 #include <map>
 #include <string>
@@ -24,23 +24,6 @@ private:
   pb::Plan &plan;
   std::map<std::string, uint32_t> works, programs, routines;
 };
-
-/// Bytes are rounded up to this so that every tensor starts on a cache line.
-inline constexpr uint64_t kAlignment = 64;
-inline uint64_t alignUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-/// Where a block keeps what crosses phases, relative to the slots "saved" and "carried". An entry that is kept by
-/// reference (a block input) has offset kByReference.
-inline constexpr uint64_t kByReference = ~uint64_t(0);
-struct CrossingArea {
-  std::vector<uint64_t> offsets;
-  uint64_t bytes = 0;
-};
-struct BlockFrame {
-  CrossingArea saved, carried;
-};
-/// `projection` is any coordinate's (the sizes of merged coordinates are equal).
-BlockFrame frameOf(const BlockProjection &projection);
 
 /// Builds the routine of `phase` for one coordinate, or for several coordinates with equal shapes (`coordinates` lists
 /// their projections in order; offsets then become affine in the coordinate along axis 0).
