@@ -148,6 +148,8 @@ static void pauseBriefly() {
 // Short waits stay out of the kernel; longer ones give the processor to the ranks that are awaited.
 bool ShmSegment::waitForBell(uint32_t rank, uint32_t seen, Clock::time_point until) {
   constexpr int kPauses = 20, kYields = 100;
+  constexpr auto kYielding = std::chrono::microseconds(50); // on a busy machine one yield may cost a time slice
+  const Clock::time_point begin = Clock::now();
   ShmRankLine &line = rankLine(rank);
   auto rung = [&] { return line.doorbell.load(std::memory_order_seq_cst) != seen; };
   for (int i = 0; i < kPauses + kYields; ++i) {
@@ -155,8 +157,10 @@ bool ShmSegment::waitForBell(uint32_t rank, uint32_t seen, Clock::time_point unt
       return true;
     if (i < kPauses)
       pauseBriefly();
-    else
+    else if (Clock::now() - begin < kYielding)
       sched_yield();
+    else
+      break;
   }
   // Announced before the last look at the bell: ring() reads `sleepers` after it changed the bell.
   line.sleepers.fetch_add(1, std::memory_order_seq_cst);

@@ -37,7 +37,8 @@ std::vector<TinyLayout> layouts() {
       {"dp3, sharded, column pieces", 1, 1, {2, 1, 1}, true, true},
       {"tp2 pp2 dp2", 2, 2, {1, 3}},
       {"tp2 pp2 dp2, sharded", 2, 2, {3, 1}, true, true},
-      {.name = "tp2 pp2, two copies of one role", .tp = 2, .pp = 2, .microbatches = {2, 2}, .sharded = true, .mergedCopies = true},
+      {.name = "tp2 pp2, two copies of one role", .tp = 2, .pp = 2, .microbatches = {2, 2}, .sharded = true,
+       .mergedCopies = true},
   };
   const size_t count = all.size();
   for (size_t i = 0; i < count; ++i) {
