@@ -24,7 +24,7 @@ show compile --model test/data/models/byte-llama.json --cluster test/data/cluste
   --seq-len 128 --global-batch 7 --precision fp32 -o "$out/tiny.pb"
 show explain "$out/tiny.pb"
 show simulate "$out/tiny.pb" --trace "$out/simulated.json"
-show run "$out/tiny.pb" --data "$out/tokens.bin" --steps STEPS --lr 0.003 --warmup 20 --cosine \
+show run "$out/tiny.pb" --data "$out/tokens.bin" --steps 300 --lr 0.003 --warmup 20 --cosine \
   --checkpoint-dir "$out/checkpoints" | tee "$out/run.log"
 
 loss=$(awk '$3 == "loss" {loss = $4} END {print loss}' "$out/run.log")
@@ -33,4 +33,4 @@ if ! awk -v loss="$loss" 'BEGIN {exit !(loss != "" && loss < 2.6)}'; then
   echo "quickstart: the loss ended at ${loss:-nothing}, not below 2.6" >&2
   exit 4
 fi
-echo "quickstart: loss $loss after STEPS steps on 4 processes; timeline for Perfetto in $out/simulated.json"
+echo "quickstart: loss $loss after 300 steps on 4 processes; timeline for Perfetto in $out/simulated.json"

@@ -8,7 +8,7 @@ jobs=$(nproc)
 export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 
 bash tools/setup.sh
-cmake --preset runtime-only -DPLAIT_BUILD_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON
+cmake --preset runtime-only -DPLAIT_BUILD_TESTS=OFF
 cmake --build --preset runtime-only -j "$jobs"
 cmake --preset release
 cmake --build --preset release -j "$jobs"

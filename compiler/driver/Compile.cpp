@@ -12,7 +12,7 @@
 
 namespace plait {
 
-static Error infeasible(const std::string &head, const std::vector<Reason> &reasons) {
+Error infeasible(const std::string &head, const std::vector<Reason> &reasons) {
   std::string text = head;
   for (const Reason &reason : reasons)
     text += "\n  " + reason.text();
@@ -23,13 +23,17 @@ Result<PreparedProblem> prepareProblem(mlir::MLIRContext &context, const Compile
   Result<LoadedModel> model = loadModel(context, request.modelPath, request.checkpointFolder);
   if (!model)
     return model.error();
+  return prepareProblem(std::move(*model), request);
+}
+
+Result<PreparedProblem> prepareProblem(LoadedModel model, const CompileRequest &request) {
   Result<std::string> text = readFile(request.clusterPath, 16 << 20);
   if (!text)
     return text.error();
   Result<Cluster> cluster = readCluster(*text, request.clusterPath, Facts::builtin());
   if (!cluster)
     return cluster.error();
-  PreparedProblem prepared{std::move(*model), std::move(*text), {}};
+  PreparedProblem prepared{std::move(model), std::move(*text), {}, {}};
   prepared.problem = {prepared.model.model, std::move(*cluster), request.job, request.space, request.target};
   if (std::vector<Reason> reasons = check(prepared.problem); !reasons.empty())
     return infeasible("the request cannot be planned", reasons);
@@ -55,7 +59,7 @@ std::string spaceText(const Space &space) {
     text += name;
     text += values.empty() ? " any" : " ";
     for (size_t i = 0; i < values.size(); ++i)
-      text += (i ? "|" : "") + show(values[i]);
+      text.append(i ? "|" : "").append(show(values[i]));
   };
   auto digits = [](uint32_t value) { return std::to_string(value); };
   auto same = [](const std::string &value) { return value; };
@@ -137,7 +141,7 @@ Result<CompiledPlan> priceSolution(mlir::MLIRContext &context, const PreparedPro
   Result<Lowered> lowered = lowerAndSimulate(prepared, solution);
   if (!lowered)
     return lowered.error();
-  CompiledPlan compiled{std::move(lowered->plan), evaluate(prepared.problem, solution, **costs), std::move(lowered->simulation), {}, true, {}};
+  CompiledPlan compiled{std::move(lowered->plan), solution, evaluate(prepared.problem, solution, **costs), std::move(lowered->simulation), {}, true, {}};
   compiled.misfits = checkMemory(prepared.problem, solution, compiled.cost);
   compiled.fits = compiled.misfits.empty();
   describe(compiled.plan, prepared, request, nullptr);
@@ -149,8 +153,8 @@ Result<CompiledPlan> priceSolution(mlir::MLIRContext &context, const PreparedPro
 }
 
 Result<CompiledPlan> compilePlan(mlir::MLIRContext &context, const PreparedProblem &prepared, const CompileRequest &request) {
-  if (!request.planPath.empty()) {
-    Result<Solution> solution = readSolution(context, request.planPath);
+  if (!request.planPath.empty() || prepared.given) {
+    Result<Solution> solution = request.planPath.empty() ? Result<Solution>(*prepared.given) : readSolution(context, request.planPath);
     if (!solution)
       return solution.error();
     Result<CompiledPlan> compiled = priceSolution(context, prepared, request, *solution);
@@ -192,6 +196,7 @@ Result<CompiledPlan> compilePlan(mlir::MLIRContext &context, const PreparedProbl
     }
     compiled.plan = std::move(lowered->plan);
     compiled.simulation = std::move(lowered->simulation);
+    compiled.solution = candidate.solution;
     compiled.cost = candidate.cost;
     estimate.set_evaluate_s(candidate.cost.seconds);
     estimate.set_simulated_s(compiled.simulation.seconds);

@@ -1,5 +1,4 @@
-// The driver: from files and flags to a plan. Phases run in the order of Phase; a caller may stop behind any of them and
-// look at the IR (plait-opt --compile-to), or start from it (--compile-from).
+// The driver: from files and flags to a plan. Phases.h names the phases; here they run through.
 #ifndef PLAIT_COMPILER_DRIVER_COMPILE_H
 #define PLAIT_COMPILER_DRIVER_COMPILE_H
 
@@ -7,6 +6,7 @@
 #include "compiler/search/Search.h"
 #include "cost_model/simulate/Simulate.h"
 #include "runtime/plan/plan.pb.h"
+#include <optional>
 
 namespace plait {
 
@@ -26,13 +26,20 @@ struct PreparedProblem {
   LoadedModel model;
   std::string clusterText;
   Problem problem;
+  std::optional<Solution> given; ///< read with the problem (see Phases.h); then nothing is searched
 };
+
+/// Error Infeasible: the head, and a line for each reason.
+Error infeasible(const std::string &head, const std::vector<Reason> &reasons);
 
 /// Reads model and cluster and checks the problem. Errors: those of the readers; Infeasible with all reasons of check().
 Result<PreparedProblem> prepareProblem(mlir::MLIRContext &context, const CompileRequest &request);
+/// The same with a model that is loaded already.
+Result<PreparedProblem> prepareProblem(LoadedModel model, const CompileRequest &request);
 
 struct CompiledPlan {
   pb::Plan plan;
+  Solution solution;
   Cost cost;
   SimulationResult simulation;
   std::optional<SearchResult> search; ///< nothing where the solution was given

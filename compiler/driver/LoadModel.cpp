@@ -1,11 +1,11 @@
 #include "compiler/driver/LoadModel.h"
+#include "compiler/driver/DiagnosticText.h"
 #include "compiler/import/ImportConfig.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/model/Model.h"
 #include "dialects/plan/Plan.h"
 #include "passes/analyze/Analyze.h"
 #include "passes/differentiate/Passes.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -19,29 +19,6 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   context->printOpOnDiagnostic(false);
   return context;
 }
-
-namespace {
-
-/// Collects diagnostics so that they travel as an Error.
-class DiagnosticText {
-public:
-  explicit DiagnosticText(mlir::MLIRContext *context) : handler(context, [this](mlir::Diagnostic &diagnostic) {
-    llvm::raw_string_ostream os(text);
-    if (!text.empty())
-      os << "\n";
-    os << diagnostic.getLocation() << ": " << diagnostic.str();
-    for (mlir::Diagnostic &note : diagnostic.getNotes())
-      os << "\n  note: " << note.getLocation() << ": " << note.str();
-    return mlir::success();
-  }) {}
-  Error error() const { return {ExitCode::Usage, text}; }
-
-private:
-  std::string text;
-  mlir::ScopedDiagnosticHandler handler;
-};
-
-} // namespace
 
 Result<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext &context, const std::string &path,
                                                       const std::string &checkpointFolder) {

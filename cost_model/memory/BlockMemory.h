@@ -10,8 +10,9 @@
 
 namespace plait {
 
+inline constexpr uint64_t kLineBytes = 64;
 /// Bytes rounded up to a cache line.
-inline uint64_t lineBytes(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+inline uint64_t lineBytes(uint64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
 /// Where a block keeps what crosses phases, relative to the beginning of the area. An entry that is kept by reference (a
 /// block input, which stands elsewhere anyway) has offset kByReference.

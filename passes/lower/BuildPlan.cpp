@@ -80,14 +80,6 @@ void PlanBuilder::writeTensors() {
   }
 }
 
-static void addExtent(pb::RankSet &set, uint32_t count, uint32_t stride) {
-  if (count <= 1)
-    return;
-  pb::Extent *extent = set.add_extents();
-  extent->set_count(count);
-  extent->set_stride(stride);
-}
-
 uint32_t PlanBuilder::tensorFamily(Id stageIndex) {
   auto [at, inserted] = tensorFamilies.emplace(stageIndex, plan.families_size());
   if (inserted) {

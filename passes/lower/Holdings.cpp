@@ -22,6 +22,14 @@ std::vector<RoleIndex> rolesOf(const StageTable &table) {
   return roles;
 }
 
+void addExtent(pb::RankSet &set, uint32_t count, uint32_t stride) {
+  if (count <= 1)
+    return;
+  pb::Extent *extent = set.add_extents();
+  extent->set_count(count);
+  extent->set_stride(stride);
+}
+
 namespace {
 
 /// A coordinate of a stage that holds a box of a parameter.
@@ -154,14 +162,6 @@ std::vector<uint32_t> HoldingsBuilder::memberRanks(const std::vector<Member> &me
   return ranks;
 }
 
-static void addExtent(pb::RankSet &set, uint32_t count, uint32_t stride) {
-  if (count <= 1)
-    return;
-  pb::Extent *extent = set.add_extents();
-  extent->set_count(count);
-  extent->set_stride(stride);
-}
-
 void HoldingsBuilder::emitSync(const SyncKey &key, const std::vector<SyncAtom> &syncAtoms) {
   const StageInstance &first = table.stages[key.members.front().first];
   pb::GroupFamily *family = plan.add_families();
@@ -227,7 +227,7 @@ void HoldingsBuilder::emitResidences(size_t index, RoleHolding &holding) {
       if (seen.insert(atom.tensor).second)
         order.push_back({sync, atom.tensor});
   uint64_t at = 0;
-  constexpr uint64_t step = kAlignment / 4;
+  constexpr uint64_t step = kLineBytes / 4;
   for (size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && order[i].first != order[i - 1].first)
       at = (at + step - 1) / step * step;

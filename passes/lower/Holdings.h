@@ -12,6 +12,9 @@
 
 namespace plait {
 
+/// Appends an extent unless it has one member only.
+void addExtent(pb::RankSet &set, uint32_t count, uint32_t stride);
+
 /// The roles of a plan: one per stage when coordinates are merged, else one per stage and coordinate.
 struct RoleIndex {
   Id stageIndex = 0;

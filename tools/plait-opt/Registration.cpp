@@ -3,6 +3,7 @@
 #include "dialects/model/Model.h"
 #include "dialects/plan/Plan.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/lower/Passes.h"
 #include "passes/plan/Passes.h"
 
 namespace plait {
@@ -14,6 +15,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   registerModelPasses();
   registerPlanPasses();
+  registerLowerPasses();
 }
 
 } // namespace plait

@@ -1,10 +1,11 @@
 // compile and estimate.
 #include "Commands.h"
 #include "Report.h"
-#include "compiler/driver/Compile.h"
+#include "compiler/driver/Phases.h"
 #include "compiler/search/Layouts.h"
 #include "cost_model/problem/Names.h"
 #include "cost_model/problem/Rules.h"
+#include "runtime/plan/FileIo.h"
 #include "runtime/plan/PlanFile.h"
 #include <atomic>
 #include <charconv>
@@ -21,16 +22,18 @@ std::atomic<bool> interrupted{false};
 struct CompileFlags {
   CompileRequest request;
   std::string precision = "bf16", optimizer = "adamw", output, format = "text";
+  std::string from, to = "emit", input; ///< phases; the text that `from` starts with
   std::vector<std::string> fix;
   bool evenLayers = false, requireProof = false;
 };
 
 void addCommon(CLI::App &command, CompileFlags &flags) {
-  command.add_option("--model", flags.request.modelPath, "config.json of a Hugging Face model, or .mlir of the model dialect")->required();
-  command.add_option("--cluster", flags.request.clusterPath, "cluster file (JSON)")->required();
+  flags.request.job.seqLen = flags.request.job.globalBatch = 0;
+  command.add_option("--model", flags.request.modelPath, "config.json of a Hugging Face model, or .mlir of the model dialect");
+  command.add_option("--cluster", flags.request.clusterPath, "cluster file (JSON)");
   command.add_option("--checkpoint", flags.request.checkpointFolder, "folder of safetensors whose headers must match the model");
-  command.add_option("--seq-len", flags.request.job.seqLen, "tokens of a sequence")->required();
-  command.add_option("--global-batch", flags.request.job.globalBatch, "sequences of an optimizer step")->required();
+  command.add_option("--seq-len", flags.request.job.seqLen, "tokens of a sequence");
+  command.add_option("--global-batch", flags.request.job.globalBatch, "sequences of an optimizer step");
   command.add_option("--precision", flags.precision, "bf16 (with f32 master weights) or fp32")->capture_default_str();
   command.add_option("--optimizer", flags.optimizer, "adamw or sgd")->capture_default_str();
   command.add_option("--target", flags.request.target, "whose rules the plan must keep")->capture_default_str();
@@ -85,6 +88,22 @@ Status applyFix(const std::string &text, Space &space) {
   return usageError("--fix " + text + ": '" + key + "' is not a choice; nearest: " + joined(nearestNames(key, known)));
 }
 
+/// Flags that the input does not make up for.
+Status checkFlags(const CompileFlags &flags, bool model, bool job) {
+  auto missing = [](const char *flag, const char *what) { return usageError(std::string(flag) + " is missing: " + what); };
+  if (model && flags.request.modelPath.empty())
+    return missing("--model", "config.json of a Hugging Face model, or .mlir of the model dialect");
+  if (!job)
+    return success();
+  if (flags.request.clusterPath.empty())
+    return missing("--cluster", "a cluster file (JSON)");
+  if (flags.request.job.seqLen == 0)
+    return missing("--seq-len", "tokens of a sequence");
+  if (flags.request.job.globalBatch == 0)
+    return missing("--global-batch", "sequences of an optimizer step");
+  return success();
+}
+
 Status finishFlags(CompileFlags &flags) {
   Result<Precision> precision = precisionByName(flags.precision);
   if (!precision)
@@ -124,11 +143,75 @@ Status writeResult(CompiledPlan &compiled, const CompileFlags &flags, double sea
   return success();
 }
 
+Status writeText(const CompileFlags &flags, const Result<std::string> &text) {
+  if (!text)
+    return text.error();
+  if (!flags.output.empty())
+    return writeFileAtomically(flags.output, *text);
+  std::cout << *text;
+  return success();
+}
+
+/// A text of phase Lower needs no more than to be written as a plan file, and shown.
+Status emitLowered(CompileFlags &flags, mlir::MLIRContext &context, CompilePhase to) {
+  Result<pb::Plan> plan = planFromLowered(context, flags.input);
+  if (!plan)
+    return plan.error();
+  if (to == CompilePhase::Lower)
+    return writeText(flags, textOfPlan(context, *plan));
+  Result<SimulationResult> simulation = simulate(*plan);
+  if (!simulation)
+    return simulation.error();
+  CompiledPlan compiled;
+  compiled.plan = std::move(*plan);
+  compiled.simulation = std::move(*simulation);
+  return writeResult(compiled, flags, 0);
+}
+
+struct PhaseRange {
+  CompilePhase from = CompilePhase::Import, to = CompilePhase::Emit;
+};
+
+Result<PhaseRange> phasesOf(const CompileFlags &flags) {
+  Result<CompilePhase> from = compilePhaseByName(flags.from.empty() ? "import" : flags.from), to = compilePhaseByName(flags.to);
+  if (!from || !to)
+    return (from ? to : from).error();
+  if (flags.from.empty() != flags.input.empty())
+    return usageError(flags.from.empty() ? "'" + flags.input + "' is given without --compile-from, the phase that it holds"
+                                         : "--compile-from=" + flags.from + " needs the text to start from");
+  if (*from > *to || *from == CompilePhase::Emit)
+    return usageError("--compile-from=" + flags.from + " --compile-to=" + flags.to + ": what works: from a phase before emit to it or a later one");
+  bool cluster = *from < CompilePhase::Plan && *to >= CompilePhase::Plan;
+  if (Status s = checkFlags(flags, flags.from.empty(), cluster); !s)
+    return s.error();
+  return PhaseRange{*from, *to};
+}
+
+/// Where no plan is asked for, neither cluster nor job is.
+Status showModel(CompileFlags &flags, mlir::MLIRContext &context, const PhaseRange &range) {
+  std::string path = flags.from.empty() ? flags.request.modelPath : flags.input;
+  Result<LoadedModel> model = range.from == CompilePhase::Import ? loadModel(context, path, flags.request.checkpointFolder)
+                                                                 : loadDifferentiated(context, path);
+  if (!model)
+    return model.error();
+  PreparedProblem prepared;
+  prepared.model = std::move(*model);
+  return writeText(flags, textOfPhase(context, prepared, nullptr, range.to));
+}
+
 Status compileCommand(CompileFlags &flags, bool quiet) {
   if (Status s = finishFlags(flags); !s)
     return s;
+  Result<PhaseRange> range = phasesOf(flags);
+  if (!range)
+    return range.error();
   auto context = makeContext();
-  Result<PreparedProblem> prepared = prepareProblem(*context, flags.request);
+  if (range->from == CompilePhase::Lower)
+    return emitLowered(flags, *context, range->to);
+  if (range->to < CompilePhase::Plan)
+    return showModel(flags, *context, *range);
+  Result<PreparedProblem> prepared = flags.from.empty() ? prepareProblem(*context, flags.request)
+                                                        : prepareFrom(*context, flags.request, range->from, flags.input);
   if (!prepared)
     return prepared.error();
   auto begin = std::chrono::steady_clock::now();
@@ -143,8 +226,11 @@ Status compileCommand(CompileFlags &flags, bool quiet) {
     std::fputs("\n", stderr);
   if (!compiled)
     return compiled.error();
-  if (Status s = writeResult(*compiled, flags, seconds()); !s)
-    return s;
+  Status written = range->to == CompilePhase::Emit    ? writeResult(*compiled, flags, seconds())
+                   : range->to == CompilePhase::Lower ? writeText(flags, textOfPlan(*context, compiled->plan))
+                                                      : writeText(flags, textOfPhase(*context, *prepared, &compiled->solution, range->to));
+  if (!written)
+    return written;
   return interrupted ? Status(Error{ExitCode::Interrupted, "interrupted: the plan is the best found so far, not proven"}) : success();
 }
 
@@ -176,6 +262,8 @@ Result<Layout> fixedLayout(const Problem &problem) {
 Status estimateCommand(CompileFlags &flags) {
   if (Status s = finishFlags(flags); !s)
     return s;
+  if (Status s = checkFlags(flags, true, true); !s)
+    return s;
   auto context = makeContext();
   Result<PreparedProblem> prepared = prepareProblem(*context, flags.request);
   if (!prepared)
@@ -205,6 +293,12 @@ void addCompileCommands(Cli &cli) {
   CLI::App *command = cli.app.add_subcommand("compile", "search the best plan for a model on a cluster and write it");
   addCommon(*command, *compile);
   command->add_option("--plan", compile->request.planPath, "text form of a plan (plan.solution) to compile instead of searching");
+  std::string names;
+  for (const CompilePhaseInfo &info : compilePhases())
+    names += std::string("\n") + info.name + ": " + info.holds;
+  command->add_option("--compile-to", compile->to, "stop behind a phase and print its IR (emit writes the plan file):" + names)->capture_default_str();
+  command->add_option("--compile-from", compile->from, "start from the IR of a phase, given as TEXT");
+  command->add_option("text", compile->input, "IR of the phase of --compile-from");
   command->add_option("--solver", compile->request.solver, "exact or exhaustive")->capture_default_str();
   command->add_option("--threads", compile->request.search.threads, "threads of the search; the result does not depend on them")->capture_default_str();
   command->add_option("--budget", compile->request.search.budget, "plans that the search may evaluate")->capture_default_str();

@@ -1,17 +1,20 @@
 // explain and simulate: readers of a plan file.
 #include "Commands.h"
 #include "Report.h"
+#include "compiler/codegen/Decisions.h"
+#include "compiler/driver/Phases.h"
 #include "cost_model/simulate/Trace.h"
 #include "runtime/plan/FileIo.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/verify/Verify.h"
+#include <iostream>
 
 namespace plait {
 
 namespace {
 
 struct PlanFlags {
-  std::string planPath, tracePath, format = "text";
+  std::string planPath, tracePath, emit, format = "text";
 };
 
 Status readPlan(PlanFlags &flags, bool trace) {
@@ -20,6 +23,10 @@ Status readPlan(PlanFlags &flags, bool trace) {
     return plan.error();
   if (Status s = verify(*plan); !s)
     return s;
+  if (flags.emit == "plan") {
+    std::cout << textOfSolution(*makeContext(), solutionFromDecisions(plan->decisions()));
+    return success();
+  }
   SimulateOptions options;
   if (trace && !flags.tracePath.empty())
     options.events = SimulateOptions::Events::Instructions;
@@ -42,6 +49,8 @@ void addPlanCommands(Cli &cli) {
   auto explain = std::make_shared<PlanFlags>(), simulated = std::make_shared<PlanFlags>();
   CLI::App *command = cli.app.add_subcommand("explain", "what a plan does, what binds it, and what the runners-up lose");
   command->add_option("plan", explain->planPath, "plan file")->required();
+  command->add_option("--emit", explain->emit, "plan: print the decisions as plan.solution text, to be edited and compiled with --plan")
+      ->check(CLI::IsMember({"plan"}));
   addFormat(*command, explain->format);
   command->callback([&cli, explain] { cli.action = [explain] { return readPlan(*explain, false); }; });
 
