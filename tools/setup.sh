@@ -14,7 +14,7 @@ packages=(
   libmlir-22-dev llvm-22-dev mlir-22-tools llvm-22-tools            # dialects, passes, FileCheck and lit
   protobuf-compiler libprotobuf-dev nlohmann-json3-dev libcli11-dev # plan files, JSON, command lines
   libdnnl-dev libgomp1                                              # CPU kernels
-  catch2 python3 python3-numpy python3-torch                        # tests and their references
+  catch2 python3 python3-numpy python3-pip python3-torch            # tests and their references
 )
 missing=()
 for package in "${packages[@]}"; do

@@ -171,6 +171,9 @@ Result<CompiledPlan> compilePlan(mlir::MLIRContext &context, const PreparedProbl
   SearchOptions options = request.search;
   options.keep = std::max(options.keep, request.simulate);
   SearchResult search = (*solver)->solve(prepared.problem, **costs, options);
+  if (search.candidates == 0 && search.pruned.empty())
+    return Error{ExitCode::Infeasible, "no plan: no tp x pp x dp of the space uses all " + std::to_string(prepared.problem.cluster.deviceCount()) +
+                                           " devices; what works: degrees whose product divides that, or --allow-idle [F-20]"};
   if (search.best.empty()) {
     std::string head = "no plan: " + std::to_string(search.candidates) + " layouts, ruled out by";
     for (const auto &[rule, count] : search.pruned)

@@ -19,11 +19,9 @@ static bool overlap(const LocalParam &a, const LocalParam &b) {
   return true;
 }
 
-/// Coordinates whose gradients of parameter `index` are addends of the same elements as those of `coordinate`.
+/// Coordinates that hold elements of parameter `index` that `coordinate` holds too, as addends or as equal copies.
 static uint32_t sharersOf(const std::vector<std::vector<LocalParam>> &params, size_t coordinate, size_t index) {
   const LocalParam &own = params[coordinate][index];
-  if (!own.gradPartial)
-    return 1;
   uint32_t count = 0;
   for (const std::vector<LocalParam> &other : params)
     count += overlap(own, other[index]);

@@ -21,7 +21,7 @@ struct CoordinateModel {
   std::map<Phase, std::vector<PricedCollective>> collectives;
   BlockMemory memory;
   std::vector<uint64_t> paramElements; ///< per BlockSummary::params
-  std::vector<uint32_t> sharers;       ///< per BlockSummary::params: coordinates that hold addends of its gradient
+  std::vector<uint32_t> sharers;       ///< per BlockSummary::params: coordinates that hold the same elements
   bool operator==(const CoordinateModel &) const = default;
 };
 

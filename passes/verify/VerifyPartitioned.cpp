@@ -89,8 +89,9 @@ private:
     }
     for (const Launches &launches : projected)
       if (!std::get<3>(launches).empty() && !made.count(launches))
-        return op.emitOpError("has no routine with the works of block '") << std::get<0>(launches) << "', phase " << std::get<1>(launches)
-                                                                          << ", variant " << std::get<2>(launches);
+        return op.emitOpError("has no routine with the works of block '")
+               << std::get<0>(launches) << "', phase " << exec::stringifyPhase(exec::Phase(std::get<1>(launches))) << ", variant "
+               << std::get<2>(launches);
     return llvm::success();
   }
 };

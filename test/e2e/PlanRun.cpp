@@ -58,6 +58,23 @@ void collect(const Executor &executor, const pb::Plan &plan, bool gradients, Ten
   });
 }
 
+/// A data source that miscounts.
+class MiscountedBatches final : public BatchSource {
+public:
+  MiscountedBatches(BatchSource &source, std::function<int64_t(int64_t)> believed) : source(source), believed(std::move(believed)) {}
+  Status load(int64_t step, int64_t firstSample, int64_t samples, int32_t *tokens, int32_t *labels) override {
+    return source.load(step, firstSample, samples, tokens, labels);
+  }
+  Result<int64_t> countTargets(int64_t step) override {
+    Result<int64_t> count = source.countTargets(step);
+    return count && believed ? Result<int64_t>(believed(*count)) : count;
+  }
+
+private:
+  BatchSource &source;
+  std::function<int64_t(int64_t)> believed;
+};
+
 /// Everything the rank threads share.
 struct Shared {
   std::mutex mutex;
@@ -67,7 +84,11 @@ struct Shared {
 
 Status runRank(const pb::Plan &plan, uint32_t rank, const RunSettings &settings, Communicator &communicator, Shared &shared) {
   std::unique_ptr<Backend> backend = settings.referenceBackend ? makeReferenceBackend() : makeCpuBackend();
-  SyntheticBatches data(plan.job().seq_len(), plan.job().global_batch(), plan.job().vocab_size());
+  SyntheticBatches truth(plan.job().seq_len(), plan.job().global_batch(), plan.job().vocab_size());
+  std::function<int64_t(int64_t)> believed;
+  if (settings.believedTargets)
+    believed = [&](int64_t targets) { return settings.believedTargets(rank, targets); };
+  MiscountedBatches data(truth, believed);
   Executor::Options options;
   options.data = &data;
   options.run.steps = settings.steps;

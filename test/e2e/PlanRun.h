@@ -4,6 +4,7 @@
 #define PLAIT_TEST_E2E_PLANRUN_H
 
 #include "runtime/executor/Executor.h"
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct RunSettings {
   OptimizerStep::Kind optimizer = OptimizerStep::AdamW;
   double learningRate = 1e-2, clipNorm = 1, weightDecay = 0.1;
   bool referenceBackend = true;
+  /// Targets that a rank believes in, from the true number; for planted faults.
+  std::function<int64_t(uint32_t rank, int64_t targets)> believedTargets;
 };
 
 /// Error: that of the first rank that failed.

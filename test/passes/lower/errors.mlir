@@ -20,7 +20,7 @@
 
 // A model that is not differentiated.
 // RUN: not plait-opt %data/plans/mlp-tp2.mlir --plait-partition 2>&1 | FileCheck %s --check-prefix=RAW
-// RAW: error:
+// RAW: error: 'model.block_def' op has no phase forward, variant none; run --model-differentiate first
 
 // Edited exec ops are not silently made anew.
 // RUN: plait-opt %t.plan --plait-partition | sed 's/exec.slot "saved" frame 512/exec.slot "saved" frame 640/' > %t.edited

@@ -12,6 +12,11 @@
 // RUN: not plait-opt %t.launch --plait-verify-partitioned 2>&1 | FileCheck %s --check-prefix=LAUNCH
 // LAUNCH: error: 'exec.routine' op launches other works than the projection of block 'mlp' has
 
+// A routine that is missing.
+// RUN: sed '/exec.routine "mlp.forward.none"/,/^    }$/d' %t.partitioned > %t.missing
+// RUN: not plait-opt %t.missing --plait-verify-partitioned 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: error: 'exec.plan' op has no routine with the works of block 'mlp', phase forward, variant none
+
 // A task list without its vote.
 // RUN: plait-opt %data/plans/mlp-tp2.mlir --model-differentiate-pipeline --plait-lower-pipeline -o %t.lowered
 // RUN: plait-opt %t.lowered --plait-verify-lowered -o /dev/null
