@@ -24,9 +24,6 @@ MAY_USE = {
     COST: [PLAN, COST],
     "dialects": IR,
     "passes": IR + ["passes"],
-    # Lowered plans are checked and assembled as plan data; its translation to and from the exec dialect is codegen's.
-    "passes/lower": IR + ["passes", "compiler/codegen"],
-    "passes/verify": IR + ["passes", "compiler/codegen"],
     "compiler": IR + ["passes", "compiler"],
     "compiler/search": [PLAN, COST, "compiler/search"],
     "tools": ALL,

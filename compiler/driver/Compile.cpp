@@ -1,6 +1,6 @@
 #include "compiler/driver/Compile.h"
-#include "compiler/codegen/Decisions.h"
-#include "compiler/codegen/Exec.h"
+#include "cost_model/problem/Decisions.h"
+#include "passes/translate/Exec.h"
 #include "cost_model/facts/ClusterFile.h"
 #include "cost_model/problem/ModelCosts.h"
 #include "passes/lower/BuildPlan.h"

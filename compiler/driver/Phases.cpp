@@ -1,5 +1,5 @@
 #include "compiler/driver/Phases.h"
-#include "compiler/codegen/Exec.h"
+#include "passes/translate/Exec.h"
 #include "compiler/driver/DiagnosticText.h"
 #include "cost_model/facts/ClusterFile.h"
 #include "cost_model/problem/Names.h"

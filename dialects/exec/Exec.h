@@ -1,4 +1,4 @@
-// The exec dialect: plan.proto as text. compiler/codegen/Exec.h translates to and from the messages.
+// The exec dialect: plan.proto as text. passes/translate/Exec.h translates to and from the messages.
 #ifndef PLAIT_DIALECTS_EXEC_EXEC_H
 #define PLAIT_DIALECTS_EXEC_EXEC_H
 

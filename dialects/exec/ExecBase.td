@@ -1,5 +1,5 @@
 // The exec dialect: what a rank does. It is plan.proto as text, one op per repeated message and one attribute per field,
-// with the names of the proto; compiler/codegen translates both ways and loses nothing.
+// with the names of the proto; passes/translate translates both ways and loses nothing.
 #ifndef PLAIT_DIALECTS_EXEC_EXECBASE_TD
 #define PLAIT_DIALECTS_EXEC_EXECBASE_TD
 

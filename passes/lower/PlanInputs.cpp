@@ -1,6 +1,6 @@
 #include "passes/lower/PlanInputs.h"
-#include "compiler/codegen/Decisions.h"
-#include "compiler/codegen/Exec.h"
+#include "cost_model/problem/Decisions.h"
+#include "passes/translate/Exec.h"
 #include "dialects/model/Model.h"
 #include "passes/analyze/Analyze.h"
 #include "passes/lower/BuildPlan.h"

@@ -1,4 +1,4 @@
-#include "compiler/codegen/Exec.h"
+#include "passes/translate/Exec.h"
 #include "passes/lower/Passes.h"
 #include "passes/verify/FaultOps.h"
 #include "runtime/plan/verify/Verify.h"

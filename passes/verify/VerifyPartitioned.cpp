@@ -1,5 +1,5 @@
 // The routines of a partitioned module: well formed, and launching exactly the works that the search priced.
-#include "compiler/codegen/Exec.h"
+#include "passes/translate/Exec.h"
 #include "passes/lower/Passes.h"
 #include "passes/lower/PlanInputs.h"
 #include "passes/lower/Stages.h"

@@ -1,5 +1,5 @@
 // plait-translate: plan files <-> exec dialect text.
-#include "compiler/codegen/Exec.h"
+#include "passes/translate/Exec.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "runtime/plan/PlanFile.h"

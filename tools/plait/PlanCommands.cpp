@@ -1,7 +1,7 @@
 // explain and simulate: readers of a plan file.
 #include "Commands.h"
 #include "Report.h"
-#include "compiler/codegen/Decisions.h"
+#include "cost_model/problem/Decisions.h"
 #include "compiler/driver/Phases.h"
 #include "cost_model/simulate/Trace.h"
 #include "runtime/plan/FileIo.h"

@@ -1,5 +1,5 @@
 #include "Report.h"
-#include "compiler/codegen/Decisions.h"
+#include "cost_model/problem/Decisions.h"
 #include "cost_model/facts/ClusterFile.h"
 #include <algorithm>
 #include <cmath>

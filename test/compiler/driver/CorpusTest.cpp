@@ -1,6 +1,6 @@
 // bound <= evaluate ~ simulate, and memory as priced, on a corpus: layouts of real models, taken at even steps from the
 // space of each case.
-#include "compiler/codegen/Decisions.h"
+#include "cost_model/problem/Decisions.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/search/Bounds.h"
 #include "cost_model/facts/ClusterFile.h"

@@ -1,6 +1,6 @@
 // How messages and fields of plan.proto are called in the exec dialect, and the messages that are attributes there.
-#ifndef PLAIT_COMPILER_CODEGEN_EXECFIELDS_H
-#define PLAIT_COMPILER_CODEGEN_EXECFIELDS_H
+#ifndef PLAIT_PASSES_TRANSLATE_EXECFIELDS_H
+#define PLAIT_PASSES_TRANSLATE_EXECFIELDS_H
 
 #include "dialects/exec/Exec.h"
 #include "runtime/plan/plan.pb.h"

@@ -1,6 +1,6 @@
 // Solution <-> pb::Decisions, field for field. No MLIR: tools and reports use it too.
-#ifndef PLAIT_COMPILER_CODEGEN_DECISIONS_H
-#define PLAIT_COMPILER_CODEGEN_DECISIONS_H
+#ifndef PLAIT_COST_MODEL_PROBLEM_DECISIONS_H
+#define PLAIT_COST_MODEL_PROBLEM_DECISIONS_H
 
 #include "cost_model/problem/Solution.h"
 #include "runtime/plan/plan.pb.h"

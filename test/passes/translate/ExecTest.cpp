@@ -1,7 +1,7 @@
 // The exec dialect and plan.proto are one to one: every field has an attribute, and a plan with every field filled at
 // random survives the way through ops and text.
-#include "compiler/codegen/Exec.h"
-#include "compiler/codegen/ExecFields.h"
+#include "passes/translate/Exec.h"
+#include "passes/translate/ExecFields.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/plan/PlanFile.h"

@@ -1,4 +1,4 @@
-#include "compiler/codegen/Decisions.h"
+#include "cost_model/problem/Decisions.h"
 #include <catch2/catch.hpp>
 
 using namespace plait;

@@ -3,8 +3,8 @@
 // The translation is driven by the descriptors of the proto: a message that is repeated has an op, its fields are
 // attributes of the same names, and messages inside are attributes (values) or ops of the body (parts). A field that is
 // added to the proto needs an attribute in the dialect and nothing here.
-#ifndef PLAIT_COMPILER_CODEGEN_EXEC_H
-#define PLAIT_COMPILER_CODEGEN_EXEC_H
+#ifndef PLAIT_PASSES_TRANSLATE_EXEC_H
+#define PLAIT_PASSES_TRANSLATE_EXEC_H
 
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,4 +1,4 @@
-#include "compiler/codegen/ExecFields.h"
+#include "passes/translate/ExecFields.h"
 
 using namespace mlir;
 namespace proto = google::protobuf;
