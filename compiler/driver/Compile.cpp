@@ -35,8 +35,12 @@ Result<PreparedProblem> prepareProblem(LoadedModel model, const CompileRequest &
     return cluster.error();
   PreparedProblem prepared{std::move(model), std::move(*text), {}, {}};
   prepared.problem = {prepared.model.model, std::move(*cluster), request.job, request.space, request.target};
-  if (std::vector<Reason> reasons = check(prepared.problem); !reasons.empty())
-    return infeasible("the request cannot be planned", reasons);
+  if (std::vector<Reason> reasons = check(prepared.problem); !reasons.empty()) {
+    Error error = infeasible("the request cannot be planned", reasons);
+    if (reasons.front().rule == "F-05") // a name that does not exist, not a wish that cannot be met
+      error.code = ExitCode::Usage;
+    return error;
+  }
   return prepared;
 }
 
