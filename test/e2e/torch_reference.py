@@ -2,8 +2,9 @@
 """One rank against PyTorch and Hugging Face Transformers on the same weights and tokens.
 
 For each tiny model: random weights are saved as safetensors with Hugging Face names; `plait run` trains ten AdamW steps
-from them on the slow backend; Transformers does the same in float64. Compared are the loss of every step and the gradient
-of every tensor of step 1 (1e-5, relative to the tensor's largest element), and all parameters after ten steps (1e-4).
+from them on the slow backend; Transformers does the same in float64. Compared are the logits and the gradient of every
+tensor of step 1 and the loss of every step (1e-5, relative to the tensor's largest element), and all parameters after ten
+steps (1e-4).
 
 Exit code 77 (skipped) with the reason if torch or a fitting transformers is absent.
 """
@@ -65,14 +66,14 @@ def batch(tokens, step):
 
 
 def train(model, tokens):
-    """Losses, gradients of step 1 and final parameters of ten AdamW steps in float64."""
+    """Losses, logits and gradients of step 1, and final parameters of ten AdamW steps in float64."""
     model = model.double().train()
     named = dict(model.named_parameters())
     matrices = [p for p in named.values() if p.dim() >= 2]
     vectors = [p for p in named.values() if p.dim() < 2]
     optimizer = torch.optim.AdamW(
         [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}], lr=LEARNING_RATE)
-    losses, gradients = [], {}
+    losses, gradients, first_logits = [], {}, None
     for step in range(1, STEPS + 1):
         inputs, labels = batch(tokens, step)
         logits = model(inputs).logits
@@ -80,10 +81,11 @@ def train(model, tokens):
         optimizer.zero_grad()
         loss.backward()
         if step == 1:
+            first_logits = logits.detach()
             gradients = {name: p.grad.clone() for name, p in named.items()}
         optimizer.step()
         losses.append(loss.item())
-    return losses, gradients, {name: p.detach() for name, p in named.items()}
+    return losses, first_logits, gradients, {name: p.detach() for name, p in named.items()}
 
 
 def run_plait(args, config_path, folder):
@@ -129,6 +131,21 @@ def compare(kind, ours, theirs, tolerance, heads):
     return None if worst[1] <= tolerance else f"{kind}: {worst[0]} differs by {worst[1]:.2e}"
 
 
+def compare_logits(args, folder, theirs):
+    """Dumped micro-batch after micro-batch as [positions, samples, vocabulary]."""
+    out = os.path.join(folder, "logits.bin")
+    subprocess.run([args.logits, os.path.join(folder, "plan.pb"), os.path.join(folder, "tokens.bin"), os.path.join(folder, "weights"), out],
+                   check=True, timeout=120)
+    flat = torch.frombuffer(bytearray(open(out, "rb").read()), dtype=torch.float32)
+    report = subprocess.run([os.path.join(args.bin, "plait"), "explain", os.path.join(folder, "plan.pb"), "--format", "json"],
+                            check=True, stdout=subprocess.PIPE, text=True, timeout=60)
+    samples = json.loads(report.stdout)["layout"]["micro_batch"]
+    ours = flat.view(BATCH // samples, SEQUENCE, samples, -1).transpose(1, 2).reshape(BATCH, SEQUENCE, -1)
+    d = difference(ours, theirs)
+    print(f"  logits: worst {d:.2e} (limit 1e-05)")
+    return None if d <= 1e-5 else f"logits differ by {d:.2e}"
+
+
 def check(args, name):
     config_path = os.path.join(args.data, "models", name + ".json")
     config = json.load(open(config_path))
@@ -143,9 +160,9 @@ def check(args, name):
     tokens = torch.randint(0, config["vocab_size"], (SEQUENCE * BATCH * STEPS + 77,)).tolist()
     write_tokens(os.path.join(folder, "tokens.bin"), tokens)
     losses = run_plait(args, config_path, folder)
-    expected, gradients, parameters = train(model, tokens)
+    expected, logits, gradients, parameters = train(model, tokens)
     heads = config.get("num_attention_heads", config.get("n_head"))
-    errors = []
+    errors = [compare_logits(args, folder, logits)]
     worst = max(abs(a / b - 1) for a, b in zip(losses, expected)) if len(losses) == STEPS else float("inf")
     print(f"  losses: worst {worst:.2e} (limit 1e-05)")
     if not worst <= 1e-5:
@@ -159,6 +176,7 @@ def check(args, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, help="folder of the programs")
+    parser.add_argument("--logits", required=True, help="program dump_logits")
     parser.add_argument("--data", required=True, help="test/data")
     parser.add_argument("--work", required=True, help="folder for weights, tokens and dumps")
     args = parser.parse_args()

@@ -57,6 +57,7 @@ Status runCommand(RunFlags &flags) {
   if (!flags.fault.empty())
     options.workerArgs.push_back("--fault=" + flags.fault);
   options.arenaBytesPerRank = sharedBytesOf(*plan);
+  options.graceSeconds = std::min(options.graceSeconds, flags.run.deadlineSeconds);
   options.interrupted = &stopRequested;
   std::signal(SIGINT, [](int) { stopRequested = true; });
   std::signal(SIGTERM, [](int) { stopRequested = true; });
