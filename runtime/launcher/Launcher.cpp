@@ -52,6 +52,7 @@ public:
 
 private:
   Status startAll();
+  std::string stoppedRanks() const;
   size_t running() const;
   void pollOnce();
   void handleLine(uint32_t rank, const std::string &line);
@@ -130,6 +131,15 @@ void Run::handleLine(uint32_t rank, const std::string &line) {
   }
 }
 
+/// A rank that gave up waiting names the one it waited for, which may itself wait for one that is stopped.
+std::string Run::stoppedRanks() const {
+  std::string text;
+  for (uint32_t rank = 0; rank < ranks.size(); ++rank)
+    if (ranks[rank].process.running() && ranks[rank].process.stopped())
+      text += "; " + nameOfRank(rank) + " is stopped";
+  return text;
+}
+
 void Run::handleEnd(uint32_t rank) {
   Watched &watched = ranks[rank];
   watched.process.readStatus([&](const std::string &line) { handleLine(rank, line); });
@@ -152,7 +162,7 @@ void Run::handleEnd(uint32_t rank) {
   // A rank that another rank ended is not the cause: that one's own end will tell, for which it has the grace period.
   bool secondary = watched.killed || watched.error.find("aborted by rank ") != std::string::npos;
   if (!secondary)
-    endEpoch(watched.code, watched.failure);
+    endEpoch(watched.code, watched.failure + stoppedRanks());
   else if (killAt == Clock::time_point::max())
     killAt = Clock::now() + secondsOf(options.graceSeconds);
 }

@@ -57,6 +57,9 @@ Status runCommand(RunFlags &flags) {
   if (!flags.fault.empty())
     options.workerArgs.push_back("--fault=" + flags.fault);
   options.arenaBytesPerRank = sharedBytesOf(*plan);
+  // Ranks that wait for a stalled one give up at the deadline; the launcher looks a little later, for stalls that nobody
+  // waits for.
+  options.deadlineSeconds = 1.5 * flags.run.deadlineSeconds;
   options.graceSeconds = std::min(options.graceSeconds, flags.run.deadlineSeconds);
   options.interrupted = &stopRequested;
   std::signal(SIGINT, [](int) { stopRequested = true; });
