@@ -65,9 +65,13 @@ Difference differenceOf(PlanRun run, const PlanRun &one) {
   dropSilentGradients(run);
   Difference difference{worstDifference(run.firstGradients, one.firstGradients), worstDifference(run.parameters, one.parameters), 0, 0};
   REQUIRE(run.losses.size() == one.losses.size());
+  auto relative = [](double ours, double theirs) { // never NaN, which no maximum would keep
+    double ratio = std::abs(ours / theirs - 1);
+    return std::isfinite(ratio) ? ratio : std::numeric_limits<double>::infinity();
+  };
   for (size_t i = 0; i < one.losses.size(); ++i) {
-    difference.norms = std::max(difference.norms, std::abs(run.gradNorms[i] / one.gradNorms[i] - 1));
-    difference.losses = std::max(difference.losses, std::abs(run.losses[i] / one.losses[i] - 1));
+    difference.norms = std::max(difference.norms, relative(run.gradNorms[i], one.gradNorms[i]));
+    difference.losses = std::max(difference.losses, relative(run.losses[i], one.losses[i]));
   }
   return difference;
 }

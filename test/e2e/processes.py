@@ -6,6 +6,7 @@ Every run is `plait run`, one worker process a rank; only processes that it star
 import argparse
 import array
 import json
+import math
 import os
 import signal
 import struct
@@ -60,10 +61,15 @@ def read_tensors(path):
     return {name: array.array("f", body[slice(*entry["data_offsets"])]) for name, entry in header.items() if name != "__metadata__"}
 
 
+def worst_of(differences):
+    """The largest; infinite if any is not finite, because max() may pass over a NaN."""
+    return max((d if math.isfinite(d) else math.inf for d in differences), default=0.0)
+
+
 def same_losses(ours, expected, what):
     if sorted(ours) != sorted(expected):
         raise Failure(f"{what}: steps {sorted(ours)} instead of {sorted(expected)}")
-    worst = max(abs(ours[step] / expected[step] - 1) for step in expected)
+    worst = worst_of(abs(ours[step] / expected[step] - 1) for step in expected)
     print(f"  {what}: {len(expected)} steps, worst {worst:.1e}")
     if not worst <= TOLERANCE:
         raise Failure(f"{what}: differ by {worst}")
@@ -74,9 +80,11 @@ def same_tensors(ours, expected, what):
         raise Failure(f"{what}: other tensors than one rank")
     worst, where = 0.0, ""
     for name, values in expected.items():
-        scale = max(map(abs, values)) or 1.0
-        d = max(abs(a - b) for a, b in zip(ours[name], values)) / scale
-        if len(ours[name]) != len(values) or not d <= worst:
+        if len(ours[name]) != len(values):
+            raise Failure(f"{what}: {name} has {len(ours[name])} elements, not {len(values)}")
+        scale = worst_of(map(abs, values)) or 1.0
+        d = worst_of(abs(a - b) / scale for a, b in zip(ours[name], values))
+        if d > worst:
             worst, where = d, name
     print(f"  {what}: {len(expected)} tensors, worst {worst:.1e} in {where}")
     if not worst <= TOLERANCE:
