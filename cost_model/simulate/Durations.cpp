@@ -20,21 +20,6 @@ std::string categoryName(uint32_t category) {
   }
 }
 
-std::string_view simulatedTaskName(pb::TaskKind kind) {
-  switch (kind) {
-  case pb::TASK_ZERO: return "zero";
-  case pb::TASK_LOAD: return "load";
-  case pb::TASK_RUN: return "run";
-  case pb::TASK_TRANSFER: return "transfer";
-  case pb::TASK_GRAD_SYNC: return "grad_sync";
-  case pb::TASK_VOTE: return "vote";
-  case pb::TASK_APPLY: return "apply";
-  case pb::TASK_PARAM_GATHER: return "param_gather";
-  case pb::TASK_COMMIT: return "commit";
-  default: return "none";
-  }
-}
-
 uint32_t Durations::categoryOf(pb::TaskKind kind) {
   switch (kind) {
   case pb::TASK_LOAD: return CategoryLoad;

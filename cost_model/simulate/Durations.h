@@ -25,7 +25,6 @@ enum Category : uint32_t {
   kCategories
 };
 std::string categoryName(uint32_t category);
-std::string_view simulatedTaskName(pb::TaskKind kind);
 
 struct PostedCollective {
   uint32_t group = 0; ///< index into RankClasses::groups

@@ -1,6 +1,7 @@
 #include "cost_model/simulate/Simulate.h"
 #include "cost_model/facts/ClusterFile.h"
 #include "cost_model/simulate/Durations.h"
+#include "runtime/plan/TaskNames.h"
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -267,7 +268,7 @@ void Simulator::end(size_t index, uint32_t number) {
   uint64_t bytes = 0;
   for (const pb::P2p &p2p : task.p2ps())
     bytes += bytesOfMessage(lane, p2p);
-  event(lane, simulatedTaskName(task.kind()), number, queue.start, queue.clock, bytes, false);
+  event(lane, taskName(task.kind()), number, queue.start, queue.clock, bytes, false);
   queue.running = false;
   ++queue.next;
   for (const auto &[other, data] : lane.queues)
@@ -332,7 +333,7 @@ Error Simulator::stuck() const {
       if (queue.next < queue.tasks.size() && queue.running && shown++ < 4)
         text += (shown > 1 ? ", rank " : " rank ") + std::to_string(lane.self->rank) + " in task " +
                 std::to_string(queue.tasks[queue.next]) + " (" +
-                std::string(simulatedTaskName(taskOf(lane, queue).kind())) + ")";
+                std::string(taskName(taskOf(lane, queue).kind())) + ")";
   return {ExitCode::CheckFailed, text};
 }
 

@@ -11,13 +11,11 @@
 #include "runtime/executor/GradientSync.h"
 #include "runtime/executor/Program.h"
 #include "runtime/executor/RunOptions.h"
+#include "runtime/plan/TaskNames.h"
 #include <functional>
 #include <optional>
 
 namespace plait {
-
-/// "run", "grad_sync", ...: as messages and traces name a kind of task.
-std::string_view taskName(pb::TaskKind kind);
 
 /// What all ranks agreed on in VOTE.
 struct Vote {
